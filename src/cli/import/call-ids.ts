@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { cleanName } from "./clean-name.js";
+
+const LONGEST_ID = 256;
+
+/** The call ids of one turn: unique, never empty, and renamed the same way each time a transcript is read. */
+export class CallIds {
+  readonly #used = new Set<string>();
+  readonly #open = new Map<string, string[]>();
+  #openCount = 0;
+
+  /** How many calls have no answer yet. */
+  get open(): number {
+    return this.#openCount;
+  }
+
+  /** The id under which a call is kept. */
+  take(original: string): string {
+    const id = this.#unique(original);
+    this.#used.add(id);
+    this.#open.set(original, [...(this.#open.get(original) ?? []), id]);
+    this.#openCount += 1;
+    return id;
+  }
+
+  /** The kept id of the call that a result answers: the earliest open one of that name. */
+  answer(original: string): string {
+    const id = this.#open.get(original)?.shift();
+    if (id === undefined) return original;
+    this.#openCount -= 1;
+    return id;
+  }
+
+  #unique(original: string): string {
+    const base =
+      (original.length > LONGEST_ID - 16 ? shortened(original) : cleanName(original, LONGEST_ID)) || "call";
+    if (original !== "" && !this.#used.has(base)) return base;
+    for (let number = original ? 2 : 1; ; number += 1) {
+      const candidate = `${base}~${number}`;
+      if (!this.#used.has(candidate)) return candidate;
+    }
+  }
+}
+
+function shortened(id: string): string {
+  return `${cleanName(id, 200)}-${createHash("sha256").update(id).digest("hex").slice(0, 16)}`;
+}

@@ -1,0 +1,159 @@
+import { MessageRole, type Part, type ToolResultContent } from "../../contract/gen/quire/v1/message.js";
+import { cleanName } from "./clean-name.js";
+import { text } from "./content.js";
+import type { Findings } from "./findings.js";
+import type { TranscriptMessage } from "./transcript.js";
+
+const TEXT_BYTES = 4_194_304;
+const INLINE_BYTES = 1_048_576;
+const ADDRESS_LENGTH = 8192;
+const PARTS = 256;
+
+/**
+ * Brings a message within the contract's bounds: long texts and long lists of parts are split, inline data that is
+ * too large gives way to a text that names its size, and a message without content holds an empty text.
+ */
+export function fitLimits(message: TranscriptMessage, findings: Findings): readonly TranscriptMessage[] {
+  const parts = message.parts.flatMap((part) => fitPart(part, message.where, findings));
+  if (parts.length === 0) {
+    findings.add("messages without content, kept with an empty text", message.where);
+    return [{ ...message, parts: [text("")] }];
+  }
+  if (parts.length <= PARTS) return [{ ...message, parts }];
+  findings.add(`messages of more than ${PARTS} parts, split`, message.where);
+  return chunks(message.role === MessageRole.ASSISTANT ? callsLast(parts) : parts).map((chunk, index) =>
+    index === 0 ? { ...message, parts: chunk } : { role: message.role, where: message.where, parts: chunk },
+  );
+}
+
+function fitPart(part: Part, where: string, findings: Findings): readonly Part[] {
+  const { content } = part;
+  if (content?.$case === "toolResult") {
+    const pieces = content.value.content.flatMap((piece): readonly ToolResultContent[] =>
+      piece.content ? fitPiece({ content: piece.content }, where, findings).map(asPiece) : [],
+    );
+    if (pieces.length <= PARTS) {
+      return [{ content: { $case: "toolResult", value: { ...content.value, content: pieces } } }];
+    }
+    findings.add(`tool results of more than ${PARTS} pieces, their texts joined`, where);
+    const joined = joinTexts(pieces);
+    const over = joined.length - PARTS;
+    if (over > 0) findings.add(`pieces of tool results above ${PARTS}, left out`, where, over);
+    return [
+      { content: { $case: "toolResult", value: { ...content.value, content: joined.slice(0, PARTS) } } },
+    ];
+  }
+  return fitPiece(part, where, findings);
+}
+
+function fitPiece(given: Part, where: string, findings: Findings): readonly Part[] {
+  const part = fitNames(given);
+  const { content } = part;
+  if (content?.$case === "text") {
+    const pieces = splitText(content.value.text);
+    if (pieces.length > 1) findings.add("texts of more than 4 MiB, split", where);
+    return pieces.map(text);
+  }
+  if (address(part)?.length === 0 || (address(part)?.length ?? 0) > ADDRESS_LENGTH) {
+    findings.add(`addresses that are empty or above ${ADDRESS_LENGTH} characters, replaced by a text`, where);
+    return [text(`[${content?.$case} without a usable address left out by the import]`)];
+  }
+  const data = inlineData(part);
+  if (!content || !data || (data.length > 0 && data.length <= INLINE_BYTES)) return [part];
+  findings.add(`inline data that is empty or above ${INLINE_BYTES} bytes, replaced by a text`, where);
+  return [text(`[${content.$case} of ${data.length} bytes left out by the import]`)];
+}
+
+function inlineData(part: Part): Buffer | undefined {
+  const { content } = part;
+  if (content?.$case === "opaque") return content.value.data;
+  if (content?.$case !== "image" && content?.$case !== "file") return undefined;
+  const { source } = content.value;
+  return source?.$case === "data" ? source.value : undefined;
+}
+
+function address(part: Part): string | undefined {
+  const { content } = part;
+  if (content?.$case !== "image" && content?.$case !== "file") return undefined;
+  return content.value.source?.$case === "uri" ? content.value.source.value : undefined;
+}
+
+/** The names in a part, as the ledger takes them. */
+function fitNames(part: Part): Part {
+  const { content } = part;
+  switch (content?.$case) {
+    case "toolCall":
+      return {
+        content: {
+          ...content,
+          value: { ...content.value, name: cleanName(content.value.name, 256) || "tool" },
+        },
+      };
+    case "thinking":
+      return {
+        content: { ...content, value: { ...content.value, provider: cleanName(content.value.provider, 64) } },
+      };
+    case "opaque":
+      return {
+        content: { ...content, value: { ...content.value, kind: cleanName(content.value.kind, 128) } },
+      };
+    case "image":
+      return {
+        content: {
+          ...content,
+          value: { ...content.value, mediaType: cleanName(content.value.mediaType, 128) },
+        },
+      };
+    case "file": {
+      const mediaType = cleanName(content.value.mediaType, 128);
+      return {
+        content: {
+          ...content,
+          value: { ...content.value, mediaType, name: cleanName(content.value.name, 1024) },
+        },
+      };
+    }
+    default:
+      return part;
+  }
+}
+
+function asPiece(part: Part): ToolResultContent {
+  const { content } = part;
+  if (content?.$case === "text" || content?.$case === "image" || content?.$case === "file")
+    return { content };
+  return { content: undefined };
+}
+
+function splitText(value: string): readonly string[] {
+  if (Buffer.byteLength(value) <= TEXT_BYTES) return [value];
+  // At most three bytes for a UTF-16 unit; the cut must not part a surrogate pair.
+  let cut = Math.floor(TEXT_BYTES / 3);
+  if (/[\uD800-\uDBFF]/.test(value.charAt(cut - 1))) cut -= 1;
+  return [value.slice(0, cut), ...splitText(value.slice(cut))];
+}
+
+function joinTexts(pieces: readonly ToolResultContent[]): readonly ToolResultContent[] {
+  const joined = pieces
+    .map(({ content }) => (content?.$case === "text" ? content.value.text : ""))
+    .join("\n");
+  const others = pieces.filter(({ content }) => content?.$case !== "text");
+  const texts = splitText(joined).map((part): ToolResultContent => asPiece(text(part)));
+  return [...texts, ...others];
+}
+
+/** Behind an open call only its result may follow, so the calls must be in the last message of a split. */
+function callsLast(parts: readonly Part[]): readonly Part[] {
+  const isCall = (part: Part) => part.content?.$case === "toolCall";
+  return [...parts.filter((part) => !isCall(part)), ...parts.filter(isCall)];
+}
+
+function chunks(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const calls = parts.filter((part) => part.content?.$case === "toolCall").length;
+  // The last chunk holds all calls.
+  const head = parts.slice(0, parts.length - calls);
+  const sliced = Array.from({ length: Math.ceil(head.length / PARTS) }, (_, index) =>
+    head.slice(index * PARTS, (index + 1) * PARTS),
+  );
+  return calls === 0 ? sliced : [...sliced, parts.slice(parts.length - calls)];
+}

@@ -1,0 +1,60 @@
+import type { Session } from "../../contract/gen/quire/v1/session.js";
+import { sha256 } from "../../domain/hash.js";
+import { CliError } from "../cli-error.js";
+import type { Ledger } from "../client/ledger.js";
+import { LedgerError } from "../client/ledger-error.js";
+import type { PlannedSession } from "./transcript.js";
+import { retrying } from "./write-turn.js";
+
+const ATTEMPTS = 20;
+
+/** What a session hangs on. */
+export interface SessionRoots {
+  readonly forkTurnId: string | undefined;
+  readonly parentSessionId: string | undefined;
+}
+
+/** Makes the session of a plan and gives its id. */
+export async function openSession(
+  ledger: Ledger,
+  planned: PlannedSession,
+  fileHash: string,
+  roots: SessionRoots,
+): Promise<string> {
+  const label = sha256(Buffer.from(planned.label)).toString("hex").slice(0, 16);
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const requestId = `import-${fileHash.slice(0, 32)}-${label}-${attempt}`;
+    const made = await request(ledger, planned, requestId, roots);
+    // A stored answer may be about a session that was deleted since: then the next request id is a fresh one.
+    const found = made && (await ledger.findSession(planned.label));
+    if (found && found.id === made.id) return found.id;
+  }
+  throw new CliError(`the session "${planned.label}" cannot be made: it is deleted as soon as it is there`);
+}
+
+async function request(
+  ledger: Ledger,
+  planned: PlannedSession,
+  requestId: string,
+  { forkTurnId, parentSessionId }: SessionRoots,
+): Promise<Session | undefined> {
+  const { label, workspacePath, metadata, subAgent } = planned;
+  const common = { requestId, label, workspacePath, metadata };
+  try {
+    if (forkTurnId) {
+      const from = { $case: "turnId", value: forkTurnId } as const;
+      return (await retrying(() => ledger.forkSession({ ...common, from }))).session;
+    }
+    const link = subAgent && {
+      parentSessionId: parentSessionId ?? "",
+      parentTurnId: "",
+      spawningCallId: subAgent.spawningCallId,
+      task: subAgent.task,
+      taskStatus: subAgent.taskStatus,
+    };
+    return (await retrying(() => ledger.createSession({ ...common, subAgent: link }))).session;
+  } catch (error) {
+    if (error instanceof LedgerError && error.reason === "REQUEST_ID_REUSED") return undefined;
+    throw error;
+  }
+}

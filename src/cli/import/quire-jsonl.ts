@@ -1,0 +1,82 @@
+import { Message } from "../../contract/gen/quire/v1/message.js";
+import type { Session } from "../../contract/gen/quire/v1/session.js";
+import { type Turn, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
+import { CliError } from "../cli-error.js";
+import { messageJson, sessionJson, turnJson } from "../proto-json.js";
+import { Findings } from "./findings.js";
+import { isObject } from "./json.js";
+import type { Importer, ImportLabel, ImportPlan, PlannedTurn } from "./transcript.js";
+
+/**
+ * What `quire export` writes: a session line, then a line for each turn, with a line for each of its messages behind it.
+ * Turns are written as they were; ids, times, hashes and counts are the server's and come anew.
+ */
+export const importQuireJsonl: Importer = (fileText, label) => {
+  let session: Session | undefined;
+  const turns: { readonly turn: Turn; readonly messages: Message[] }[] = [];
+  for (const [index, line] of fileText.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const where = `line ${index + 1}`;
+    const value = parseLine(line, where);
+    if ("session" in value && !session) session = sessionJson.fromJson(value.session);
+    else if ("turn" in value && session) turns.push({ turn: turnJson.fromJson(value.turn), messages: [] });
+    else if ("message" in value && turns.length > 0)
+      turns.at(-1)?.messages.push(messageJson.fromJson(value.message));
+    else
+      throw new CliError(`${where} is out of place: a session, then turns, each with its messages behind it`);
+  }
+  if (!session) throw new CliError('the file is no quire-jsonl: its first line must be {"session": ...}');
+  return plan(session, turns.map(planTurn), label);
+};
+
+function plan(session: Session, turns: readonly PlannedTurn[], { label, given }: ImportLabel): ImportPlan {
+  const findings = new Findings();
+  if (session.aliases.length > 0) findings.add("aliases, left out", session.label, session.aliases.length);
+  if (session.subAgent) findings.add("links to a parent session, left out", session.label);
+  // A session without a name of its own has its id for a label, which another session cannot be given.
+  const own = session.label === session.id ? "" : session.label;
+  return {
+    sessions: [
+      {
+        label: given || own === "" ? label : own,
+        workspacePath: session.workspacePath,
+        metadata: session.metadata,
+        turns,
+      },
+    ],
+    findings: findings.list(),
+  };
+}
+
+function planTurn({
+  turn,
+  messages,
+}: {
+  readonly turn: Turn;
+  readonly messages: readonly Message[];
+}): PlannedTurn {
+  return {
+    messages: messages.map(({ role, parts, contextParts, contextJson }) =>
+      Message.fromPartial({ role, parts, contextParts, contextJson }),
+    ),
+    status: turn.status,
+    abandonOpenItems: turn.abandonedItems.length > 0,
+    details: turn.details ?? TurnDetails.fromPartial({}),
+    result: {
+      usage: turn.usage,
+      stopReason: turn.stopReason,
+      error: turn.error,
+      permissionsUsed: turn.permissionsUsed,
+    },
+  };
+}
+
+function parseLine(line: string, where: string): object {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (isObject(value)) return value;
+  } catch {
+    // Said below, with the line.
+  }
+  throw new CliError(`${where} is no JSON object: a quire-jsonl file is read whole or not at all`);
+}

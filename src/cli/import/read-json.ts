@@ -1,0 +1,53 @@
+import { CliError } from "../cli-error.js";
+import type { Findings } from "./findings.js";
+
+export interface JsonLine {
+  readonly line: number;
+  readonly value: unknown;
+}
+
+/** The lines of a JSON Lines file. A line that is no JSON is left out and reported; a file without any fails. */
+export function readJsonLines(text: string, findings: Findings): readonly JsonLine[] {
+  const lines: JsonLine[] = [];
+  let firstProblem = "";
+  for (const [index, raw] of withoutByteOrderMark(text).split("\n").entries()) {
+    if (raw.trim() === "") continue;
+    try {
+      lines.push({ line: index + 1, value: JSON.parse(raw) });
+    } catch (error) {
+      firstProblem ||= `line ${index + 1}: ${(error as Error).message}`;
+      findings.add("lines that are not JSON, left out", `line ${index + 1}`);
+    }
+  }
+  if (lines.length === 0)
+    throw new CliError(`the file holds no JSON${firstProblem ? `: ${firstProblem}` : ""}`);
+  return lines;
+}
+
+/** A JSON document, or the values of a JSON Lines file. */
+export function readJsonOrLines(text: string, findings: Findings): unknown {
+  const whole = withoutByteOrderMark(text);
+  try {
+    return JSON.parse(whole);
+  } catch (error) {
+    if (whole.trim().includes("\n") && startsWithWholeLine(whole)) {
+      return readJsonLines(whole, findings).map(({ value }) => value);
+    }
+    throw new CliError(`the file is neither JSON nor JSON Lines: ${(error as Error).message}`);
+  }
+}
+
+/** Tells JSON Lines from a broken JSON document, whose first line alone is seldom JSON. */
+function startsWithWholeLine(text: string): boolean {
+  const first = text.split("\n").find((line) => line.trim() !== "") ?? "";
+  try {
+    JSON.parse(first);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  createFileRegistry,
+  type DescMessage,
+  type FileRegistry,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { packageRoot } from "../config/package-root.js";
+import { Message } from "../contract/gen/quire/v1/message.js";
+import { Session } from "../contract/gen/quire/v1/session.js";
+import { Turn } from "../contract/gen/quire/v1/turn.js";
+import { CliError } from "./cli-error.js";
+
+let registry: FileRegistry | undefined;
+
+function descriptor(name: string): DescMessage {
+  registry ??= createFileRegistry(
+    fromBinary(
+      FileDescriptorSetSchema,
+      readFileSync(join(packageRoot, "src", "contract", "gen", "descriptors.binpb")),
+    ),
+  );
+  const found = registry.getMessage(`quire.v1.${name}`);
+  if (!found) throw new Error(`the contract has no message ${name}`);
+  return found;
+}
+
+/** The canonical JSON of a message of the contract, and back. Bytes are base64, times RFC 3339, enums names. */
+function codec<T>(
+  name: string,
+  type: { encode(value: T): { finish(): Uint8Array }; decode(bytes: Uint8Array): T },
+) {
+  return {
+    toJson(value: T): JsonValue {
+      const schema = descriptor(name);
+      return toJson(schema, fromBinary(schema, type.encode(value).finish()));
+    },
+    fromJson(json: unknown): T {
+      const schema = descriptor(name);
+      try {
+        return type.decode(toBinary(schema, fromJson(schema, json as JsonValue)));
+      } catch (error) {
+        throw new CliError(`this is no ${name} of the contract: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+export const sessionJson = codec<Session>("Session", Session);
+export const turnJson = codec<Turn>("Turn", Turn);
+export const messageJson = codec<Message>("Message", Message);

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { ConfigError } from "./load-config.js";
+
+/** How a client of the server finds it. */
+export interface ClientOptions {
+  /** host:port, or unix:/path. */
+  readonly address: string;
+  /** PEM of the authorities that the server's certificate is checked against; absent for plain text. */
+  readonly authorities: Buffer | undefined;
+}
+
+export const defaultAddress = "127.0.0.1:50051";
+
+const ADDRESS = /^(unix:.+|.+:\d{1,5})$/;
+
+/** Flags before environment before defaults. Throws a ConfigError. */
+export function clientOptions(
+  flags: { readonly address?: string | undefined; readonly tlsCa?: string | undefined },
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ClientOptions {
+  const address = flags.address ?? (env.QUIRE_ADDRESS || defaultAddress);
+  const origin = flags.address === undefined ? "QUIRE_ADDRESS" : "--address";
+  if (!ADDRESS.test(address)) {
+    throw new ConfigError([
+      `${origin} must be host:port, or unix:/path/to/socket (it is ${JSON.stringify(address)})`,
+    ]);
+  }
+  const file = flags.tlsCa ?? env.QUIRE_TLS_CA;
+  return { address, authorities: file ? readAuthorities(file) : undefined };
+}
+
+function readAuthorities(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new ConfigError([`the file ${file} of --tls-ca cannot be read: ${(error as Error).message}`]);
+  }
+}

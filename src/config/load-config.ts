@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { type Config, type ConfigKey, configOptions } from "./options.js";
+
+/** A setting that cannot be used. Says which one, where it came from, and what is wrong with it. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  constructor(readonly problems: readonly string[]) {
+    super(`the configuration cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+  }
+}
+
+interface ConfigSources {
+  /** Given on the command line; the strongest. */
+  readonly flags?: Readonly<Partial<Record<ConfigKey, unknown>>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** A JSON file; what it leaves out has its default. `QUIRE_CONFIG` names one, too. */
+  readonly file?: string | undefined;
+}
+
+const keys = Object.keys(configOptions) as ConfigKey[];
+
+/** Flags before environment before file before defaults. Throws one ConfigError with every problem in it. */
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const env = sources.env ?? process.env;
+  const problems: string[] = [];
+  const filePath = sources.file ?? env.QUIRE_CONFIG;
+  const fromFile = filePath ? readConfigFile(filePath, problems) : {};
+  const values: Partial<Record<ConfigKey, unknown>> = {};
+  for (const key of keys) {
+    const setting = configOptions[key];
+    const [raw, origin] = firstGiven([
+      [sources.flags?.[key], setting.flag],
+      [env[setting.env] || undefined, setting.env],
+      [fromFile[key], `"${key}" in ${filePath}`],
+    ]);
+    if (raw === undefined) {
+      values[key] = setting.fallback;
+      continue;
+    }
+    const result = setting.parse.safeParse(raw);
+    if (result.success) values[key] = result.data;
+    else problems.push(`${origin} ${result.error.issues[0]?.message ?? "is not valid"} (it is ${JSON.stringify(raw)})`);
+  }
+  const config = values as Config;
+  if (problems.length === 0) problems.push(...contradictions(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(config);
+}
+
+function firstGiven(candidates: readonly (readonly [unknown, string])[]): readonly [unknown, string] {
+  return candidates.find(([value]) => value !== undefined) ?? [undefined, ""];
+}
+
+function readConfigFile(path: string, problems: string[]): Partial<Record<string, unknown>> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    problems.push(`the file ${path} cannot be read as JSON: ${(error as Error).message}`);
+    return {};
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    problems.push(`the file ${path} must hold one JSON object`);
+    return {};
+  }
+  for (const key of Object.keys(parsed)) {
+    if (!(key in configOptions)) problems.push(`"${key}" in ${path} is not a setting; there are: ${keys.join(", ")}`);
+  }
+  return parsed as Partial<Record<string, unknown>>;
+}
+
+function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if (Boolean(config.tlsCertificate) !== Boolean(config.tlsKey)) {
+    problems.push("--tls-certificate and --tls-key go together: one is set without the other");
+  }
+  const open = config.listen.filter((address) => !isLoopback(address));
+  if (open.length > 0 && !config.tlsCertificate && !config.allowInsecure) {
+    problems.push(
+      `--listen ${open.join(",")} can be reached from other machines: set --tls-certificate and --tls-key, or --allow-insecure true`,
+    );
+  }
+  return problems;
+}
+
+/** Unix sockets count as loopback: the file's permissions guard them. */
+export function isLoopback(address: string): boolean {
+  if (address.startsWith("unix:")) return true;
+  const host = address.slice(0, address.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,149 @@
+import { z } from "zod";
+
+const megabytes = 1024 * 1024;
+
+/** One setting: where it can come from, what it may be, and what it is for. */
+export interface ConfigOption<T> {
+  readonly env: string;
+  readonly flag: string;
+  readonly placeholder: string;
+  readonly description: string;
+  readonly fallback: T;
+  readonly parse: z.ZodType<T>;
+}
+
+function option<T>(definition: ConfigOption<T>): ConfigOption<T> {
+  return definition;
+}
+
+function wholeNumber(min: number, max: number) {
+  return z.coerce
+    .number({ error: "must be a whole number" })
+    .int({ error: "must be a whole number" })
+    .min(min, { error: `must be at least ${min}` })
+    .max(max, { error: `must be at most ${max}` });
+}
+
+const yesOrNo = z.union([z.boolean(), z.enum(["true", "false", "1", "0"])], { error: "must be true or false" }).transform(
+  (value) => value === true || value === "true" || value === "1",
+);
+
+const address = z
+  .string()
+  .regex(/^(unix:.+|.+:\d{1,5})$/, { error: "must be host:port, or unix:/path/to/socket" })
+  .refine((value) => value.startsWith("unix:") || Number(value.slice(value.lastIndexOf(":") + 1)) <= 65_535, {
+    error: "has a port above 65535",
+  });
+
+const addresses = z
+  .union([z.string().transform((value) => value.split(",").map((entry) => entry.trim())), z.array(z.string())], {
+    error: "must be an address, or several with commas between",
+  })
+  .pipe(z.array(address).min(1, { error: "must name at least one address" }));
+
+/** Every setting of the server, in the order that help texts show them. */
+export const configOptions = {
+  listen: option<readonly string[]>({
+    env: "QUIRE_LISTEN",
+    flag: "--listen",
+    placeholder: "address",
+    description: "where to serve: host:port or unix:/path, several with commas between",
+    fallback: ["127.0.0.1:50051"],
+    parse: addresses,
+  }),
+  database: option<string>({
+    env: "QUIRE_DATABASE",
+    flag: "--database",
+    placeholder: "url",
+    description: "file:<path> for the embedded database, or postgresql://...",
+    fallback: "file:data/quire.db",
+    parse: z.string().regex(/^(file:.+|postgres(ql)?:\/\/.+)$/, { error: "must be file:<path> or postgresql://..." }),
+  }),
+  databasePoolSize: option<number>({
+    env: "QUIRE_DATABASE_POOL_SIZE",
+    flag: "--database-pool-size",
+    placeholder: "n",
+    description: "connections to PostgreSQL",
+    fallback: 10,
+    parse: wholeNumber(2, 500),
+  }),
+  tlsCertificate: option<string>({
+    env: "QUIRE_TLS_CERTIFICATE",
+    flag: "--tls-certificate",
+    placeholder: "file",
+    description: "PEM file of the server's certificate chain",
+    fallback: "",
+    parse: z.string(),
+  }),
+  tlsKey: option<string>({
+    env: "QUIRE_TLS_KEY",
+    flag: "--tls-key",
+    placeholder: "file",
+    description: "PEM file of the certificate's private key",
+    fallback: "",
+    parse: z.string(),
+  }),
+  allowInsecure: option<boolean>({
+    env: "QUIRE_ALLOW_INSECURE",
+    flag: "--allow-insecure",
+    placeholder: "true|false",
+    description: "serve in plain text beyond loopback, to anyone who can connect",
+    fallback: false,
+    parse: yesOrNo,
+  }),
+  maxRequestBytes: option<number>({
+    env: "QUIRE_MAX_REQUEST_BYTES",
+    flag: "--max-request-bytes",
+    placeholder: "n",
+    description: "largest request that is read",
+    fallback: 32 * megabytes,
+    parse: wholeNumber(64 * 1024, 512 * megabytes),
+  }),
+  historyCacheBytes: option<number>({
+    env: "QUIRE_HISTORY_CACHE_BYTES",
+    flag: "--history-cache-bytes",
+    placeholder: "n",
+    description: "memory for finished turns; 0 turns the cache off",
+    fallback: 128 * megabytes,
+    parse: wholeNumber(0, 64 * 1024 * megabytes),
+  }),
+  requestRetentionHours: option<number>({
+    env: "QUIRE_REQUEST_RETENTION_HOURS",
+    flag: "--request-retention-hours",
+    placeholder: "n",
+    description: "how long answers are kept for requests that come again",
+    fallback: 24,
+    parse: wholeNumber(1, 24 * 365),
+  }),
+  watchPollMs: option<number>({
+    env: "QUIRE_WATCH_POLL_MS",
+    flag: "--watch-poll-ms",
+    placeholder: "ms",
+    description: "how often watchers look for what other servers of the same database wrote",
+    fallback: 500,
+    parse: wholeNumber(10, 60_000),
+  }),
+  shutdownGraceMs: option<number>({
+    env: "QUIRE_SHUTDOWN_GRACE_MS",
+    flag: "--shutdown-grace-ms",
+    placeholder: "ms",
+    description: "how long calls may go on when the server is told to stop",
+    fallback: 10_000,
+    parse: wholeNumber(0, 600_000),
+  }),
+  logLevel: option<"debug" | "info" | "warn" | "error" | "silent">({
+    env: "QUIRE_LOG_LEVEL",
+    flag: "--log-level",
+    placeholder: "level",
+    description: "debug, info, warn, error or silent",
+    fallback: "info",
+    parse: z.enum(["debug", "info", "warn", "error", "silent"], { error: "must be debug, info, warn, error or silent" }),
+  }),
+} as const;
+
+export type ConfigKey = keyof typeof configOptions;
+
+/** The server's settings, validated and frozen. */
+export type Config = {
+  readonly [Key in ConfigKey]: (typeof configOptions)[Key] extends ConfigOption<infer T> ? T : never;
+};

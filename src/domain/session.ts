@@ -1,0 +1,61 @@
+export const TaskStatus = {
+  UNSPECIFIED: "TASK_STATUS_UNSPECIFIED",
+  PENDING: "TASK_STATUS_PENDING",
+  RUNNING: "TASK_STATUS_RUNNING",
+  COMPLETED: "TASK_STATUS_COMPLETED",
+  FAILED: "TASK_STATUS_FAILED",
+  CANCELLED: "TASK_STATUS_CANCELLED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
+
+export const HeadMoveCause = {
+  UNSPECIFIED: "HEAD_MOVE_CAUSE_UNSPECIFIED",
+  RECORDED: "HEAD_MOVE_CAUSE_RECORDED",
+  COMPLETED: "HEAD_MOVE_CAUSE_COMPLETED",
+  FORKED: "HEAD_MOVE_CAUSE_FORKED",
+  MOVED: "HEAD_MOVE_CAUSE_MOVED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type HeadMoveCause = (typeof HeadMoveCause)[keyof typeof HeadMoveCause];
+
+export const OnHeadMoved = {
+  UNSPECIFIED: "ON_HEAD_MOVED_UNSPECIFIED",
+  FAIL: "ON_HEAD_MOVED_FAIL",
+  BRANCH: "ON_HEAD_MOVED_BRANCH",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type OnHeadMoved = (typeof OnHeadMoved)[keyof typeof OnHeadMoved];
+
+export interface SubAgentLink {
+  readonly parentSessionId: string;
+  readonly parentTurnId: string;
+  readonly spawningCallId: string;
+  readonly task: string;
+  readonly taskStatus: TaskStatus;
+}
+
+/** A label that points at the head of a thread. */
+export interface Session {
+  readonly id: string;
+  readonly label: string;
+  readonly headTurnId: string;
+  readonly depth: number;
+  readonly aliases: readonly string[];
+  readonly workspacePath: string;
+  readonly metadata: { [key: string]: string };
+  readonly forkedFromTurnId: string;
+  readonly subAgent: SubAgentLink | undefined;
+  readonly headSequence: number;
+  readonly createTime: Date | undefined;
+  readonly updateTime: Date | undefined;
+}
+
+/** One entry of a session's head log. */
+export interface HeadMove {
+  readonly sequence: number;
+  readonly fromTurnId: string;
+  readonly toTurnId: string;
+  readonly cause: HeadMoveCause;
+  readonly createTime: Date | undefined;
+}

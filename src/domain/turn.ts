@@ -1,0 +1,121 @@
+import type { Message, ToolCallPart, ToolResultPart } from "./message.js";
+
+export const TurnStatus = {
+  UNSPECIFIED: "TURN_STATUS_UNSPECIFIED",
+  OPEN: "TURN_STATUS_OPEN",
+  COMPLETED: "TURN_STATUS_COMPLETED",
+  AWAITING: "TURN_STATUS_AWAITING",
+  FAILED: "TURN_STATUS_FAILED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type TurnStatus = (typeof TurnStatus)[keyof typeof TurnStatus];
+
+export const AgentRole = {
+  UNSPECIFIED: "AGENT_ROLE_UNSPECIFIED",
+  MANAGER: "AGENT_ROLE_MANAGER",
+  WORKER: "AGENT_ROLE_WORKER",
+  UNIFIED: "AGENT_ROLE_UNIFIED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type AgentRole = (typeof AgentRole)[keyof typeof AgentRole];
+
+export const EventSource = {
+  UNSPECIFIED: "EVENT_SOURCE_UNSPECIFIED",
+  HUMAN: "EVENT_SOURCE_HUMAN",
+  TRIGGER: "EVENT_SOURCE_TRIGGER",
+  AGENT: "EVENT_SOURCE_AGENT",
+  WEBHOOK: "EVENT_SOURCE_WEBHOOK",
+  CRON: "EVENT_SOURCE_CRON",
+  EVENT: "EVENT_SOURCE_EVENT",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type EventSource = (typeof EventSource)[keyof typeof EventSource];
+
+export const OpenItemKind = {
+  UNSPECIFIED: "OPEN_ITEM_KIND_UNSPECIFIED",
+  TOOL_CALL: "OPEN_ITEM_KIND_TOOL_CALL",
+  APPROVAL: "OPEN_ITEM_KIND_APPROVAL",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type OpenItemKind = (typeof OpenItemKind)[keyof typeof OpenItemKind];
+
+/** A call or an approval that waits for an answer. */
+export interface OpenItem {
+  readonly kind: OpenItemKind;
+  readonly id: string;
+}
+
+export interface TokenUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+}
+
+export interface SourceEvent {
+  readonly id: string;
+  readonly source: EventSource;
+  readonly platform: string;
+}
+
+/** What the caller says about a turn when it begins. */
+export interface TurnDetails {
+  readonly agentRole: AgentRole;
+  readonly model: string;
+  readonly provider: string;
+  readonly toolset: string;
+  readonly permissionsGranted: readonly string[];
+  readonly sourceEvent: SourceEvent | undefined;
+  readonly workspacePath: string;
+  readonly metadata: { [key: string]: string };
+}
+
+export const emptyTurnDetails: TurnDetails = {
+  agentRole: AgentRole.UNSPECIFIED,
+  model: "",
+  provider: "",
+  toolset: "",
+  permissionsGranted: [],
+  sourceEvent: undefined,
+  workspacePath: "",
+  metadata: {},
+};
+
+/** One exchange, without its messages. */
+export interface Turn {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly parentTurnId: string;
+  readonly status: TurnStatus;
+  readonly depth: number;
+  readonly details: TurnDetails | undefined;
+  readonly permissionsUsed: readonly string[];
+  readonly usage: TokenUsage | undefined;
+  readonly stopReason: string;
+  readonly error: string;
+  readonly messageCount: number;
+  readonly o200kTokens: number;
+  readonly contextO200kTokens: number;
+  readonly openItems: readonly OpenItem[];
+  readonly abandonedItems: readonly OpenItem[];
+  readonly contentHash: Buffer;
+  readonly chainHash: Buffer;
+  readonly createTime: Date | undefined;
+  readonly completeTime: Date | undefined;
+}
+
+export interface ToolInvocation {
+  readonly call: ToolCallPart | undefined;
+  readonly result: ToolResultPart | undefined;
+}
+
+/** What an agent engine returns for a turn. */
+export interface AgentResult {
+  readonly messages: readonly Message[];
+  readonly calls: readonly ToolInvocation[];
+  readonly usage: TokenUsage | undefined;
+  readonly stopReason: string;
+  readonly error: string;
+  readonly permissionsUsed: readonly string[];
+}

@@ -1,0 +1,57 @@
+import type { Message } from "../domain/message.js";
+import type { OnHeadMoved } from "../domain/session.js";
+import { emptyTurnDetails, type Turn, type TurnDetails } from "../domain/turn.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import { extendState } from "./check-messages.js";
+import type { LedgerDeps } from "./deps.js";
+import { draftMessages, guardParent, locate, messageRow, newTurn, stateUnder, withMessages } from "./turn-draft.js";
+import { viewTurn } from "./views.js";
+
+export interface BeginTurn {
+  readonly session: string;
+  readonly parentTurnId: string;
+  readonly onHeadMoved: OnHeadMoved;
+  readonly details: TurnDetails | undefined;
+  readonly messages: readonly Message[];
+  readonly abandonOpenItems: boolean;
+}
+
+export interface BegunTurn {
+  readonly turn: Turn | undefined;
+  readonly messageIds: readonly string[];
+}
+
+/** Opens a turn that is written step by step. It is in no history, and moves no head, until it is completed. */
+export async function beginTurn(
+  deps: LedgerDeps,
+  key: WriteKey<BegunTurn>,
+  command: BeginTurn,
+  signal?: AbortSignal,
+): Promise<BegunTurn> {
+  const located = locate(command.messages, "messages");
+  const draft = await draftMessages(deps, located, signal);
+  const turnId = deps.ids.next();
+  return deps.writer.write({
+    key,
+    createdUs: draft.nowUs,
+    bytes: draft.bytes,
+    signal,
+    target: { kind: "session", session: command.session, parentTurnId: command.parentTurnId },
+    plan: (found) => {
+      const { session, parent } = found;
+      if (!session) throw sessionNotFound(command.session);
+      guardParent(found, session, command.parentTurnId, command.onHeadMoved);
+      const state = stateUnder(parent, command.abandonOpenItems);
+      extendState(state, located);
+      const details = command.details ?? emptyTurnDetails;
+      const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs);
+      const turn = withMessages(begun, draft, state);
+      return {
+        turn,
+        messages: messageRow(draft, turn, 0),
+        answer: { turn: viewTurn(turn), messageIds: draft.ids },
+      };
+    },
+  });
+}

@@ -1,0 +1,160 @@
+import { type Message, MessageRole, type Part, type PartContent } from "../domain/message.js";
+import { OpenItemKind, TurnStatus } from "../domain/turn.js";
+import { QuireError } from "../errors/quire-error.js";
+import type { OpenState } from "./open-state.js";
+
+/** A message with its path in the request, for errors. */
+export interface LocatedMessage {
+  readonly message: Message;
+  readonly field: string;
+}
+
+type PartCase = PartContent["$case"];
+
+const allowedParts: Readonly<Record<string, ReadonlySet<PartCase>>> = {
+  [MessageRole.SYSTEM]: new Set<PartCase>(["text"]),
+  [MessageRole.USER]: new Set<PartCase>(["text", "approvalAnswer", "image", "file", "opaque"]),
+  [MessageRole.ASSISTANT]: new Set<PartCase>([
+    "text",
+    "thinking",
+    "toolCall",
+    "approvalRequest",
+    "image",
+    "file",
+    "opaque",
+  ]),
+  [MessageRole.TOOL]: new Set<PartCase>(["toolResult"]),
+};
+const allowedContextParts: ReadonlySet<PartCase> = new Set<PartCase>(["text", "image", "file"]);
+
+const fieldNames: Readonly<Record<PartCase, string>> = {
+  text: "text",
+  thinking: "thinking",
+  toolCall: "tool_call",
+  toolResult: "tool_result",
+  approvalRequest: "approval_request",
+  approvalAnswer: "approval_answer",
+  image: "image",
+  file: "file",
+  opaque: "opaque",
+};
+
+/** Which parts may be in which message: needs nothing but the messages. */
+export function checkParts(messages: readonly LocatedMessage[]): void {
+  for (const { message, field } of messages) {
+    requireParts(message.parts, allowedParts[message.role]!, `${field}.parts`, message.role);
+    requireParts(message.contextParts, allowedContextParts, `${field}.context_parts`, "context");
+  }
+}
+
+function requireParts(parts: readonly Part[], allowed: ReadonlySet<PartCase>, field: string, owner: string): void {
+  parts.forEach((part, index) => {
+    const kind = part.content!.$case;
+    if (allowed.has(kind)) return;
+    const path = `${field}[${index}].${fieldNames[kind]}`;
+    throw QuireError.field("PART_NOT_ALLOWED", path, `cannot be in a ${owner.replace("MESSAGE_ROLE_", "")} message`);
+  });
+}
+
+/** Lays messages on a turn's state: roles in order, every result and answer to something open, every call new. */
+export function extendState(state: OpenState, messages: readonly LocatedMessage[]): void {
+  for (const located of messages) {
+    checkRole(state, located);
+    located.message.parts.forEach((part, index) => {
+      layPart(state, part.content!, `${located.field}.parts[${index}]`);
+    });
+  }
+}
+
+function checkRole(state: OpenState, { message, field }: LocatedMessage): void {
+  const role = `${field}.role`;
+  if (message.role === MessageRole.SYSTEM) {
+    if (state.started) {
+      throw QuireError.field("BAD_ROLE_ORDER", role, "is SYSTEM after other messages: it stands only at the start of a turn");
+    }
+    return;
+  }
+  if (!state.started && message.role === MessageRole.ASSISTANT && !state.continues) {
+    throw QuireError.field(
+      "BAD_ROLE_ORDER",
+      role,
+      "is ASSISTANT at the start of a turn: that is for what came in, or for answers that the parent awaits",
+    );
+  }
+  if (!answersOnly(message)) requireNothingOpen(state, field, role);
+  state.started = true;
+}
+
+/** Only answers may stand between a call and its result. */
+function answersOnly(message: Message): boolean {
+  if (message.role === MessageRole.TOOL) return true;
+  return message.role === MessageRole.USER && message.parts.every((part) => part.content!.$case === "approvalAnswer");
+}
+
+function requireNothingOpen(state: OpenState, field: string, role: string): void {
+  if (state.hasInherited) {
+    if (!state.mayAbandon) {
+      throw unanswered(state, field, "comes before the answers that the parent awaits; abandon_open_items gives them up");
+    }
+    state.abandonInherited();
+  }
+  if (state.open.length > 0) {
+    throw QuireError.field("BAD_ROLE_ORDER", role, "stands between a call and its answer", { open_items: idList(state) });
+  }
+}
+
+function layPart(state: OpenState, content: PartContent, field: string): void {
+  switch (content.$case) {
+    case "toolCall":
+      return openNew(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_call.call_id`, "call_id");
+    case "approvalRequest": {
+      const { approvalId, callId } = content.value;
+      if (callId !== "" && !state.wasSeen(OpenItemKind.TOOL_CALL, callId)) {
+        throw QuireError.field("INVALID_FIELD", `${field}.approval_request.call_id`, "is no call of this turn, nor an open one");
+      }
+      const path = `${field}.approval_request.approval_id`;
+      return openNew(state, OpenItemKind.APPROVAL, approvalId, path, "approval_id", callId);
+    }
+    case "toolResult":
+      return answer(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_result.call_id`, "call_id");
+    case "approvalAnswer":
+      return answer(
+        state,
+        OpenItemKind.APPROVAL,
+        content.value.approvalId,
+        `${field}.approval_answer.approval_id`,
+        "approval_id",
+      );
+    default:
+      return;
+  }
+}
+
+function openNew(state: OpenState, kind: OpenItemKind, id: string, field: string, key: string, forCallId?: string): void {
+  if (state.wasSeen(kind, id)) throw QuireError.field("DUPLICATE_CALL", field, `${id} is used before in this turn, or open`, { [key]: id });
+  state.openItem(kind, id, forCallId);
+}
+
+function answer(state: OpenState, kind: OpenItemKind, id: string, field: string, key: string): void {
+  if (state.isOpen(kind, id)) return state.close(kind, id);
+  if (state.wasSeen(kind, id)) throw QuireError.field("DUPLICATE_ANSWER", field, `${id} is answered before`, { [key]: id });
+  const reason = kind === OpenItemKind.TOOL_CALL ? "ORPHAN_TOOL_RESULT" : "ORPHAN_APPROVAL_ANSWER";
+  throw QuireError.field(reason, field, `${id} is nothing that is open`, { [key]: id });
+}
+
+/** Whether a turn may end so. A failed one may end anyhow. */
+export function checkEnd(state: OpenState, status: TurnStatus, field: string): void {
+  if (status === TurnStatus.FAILED) return;
+  if (!state.started) throw QuireError.field("BAD_ROLE_ORDER", field, "a finished turn needs a message that is not SYSTEM");
+  if (status === TurnStatus.COMPLETED && state.open.length > 0) {
+    throw unanswered(state, field, "a completed turn leaves nothing unanswered; an AWAITING or FAILED one may");
+  }
+}
+
+function unanswered(state: OpenState, field: string, description: string): QuireError {
+  return QuireError.field("UNANSWERED_CALLS", field, description, { open_items: idList(state) });
+}
+
+function idList(state: OpenState): string {
+  return state.open.map((item) => item.id).join(",");
+}

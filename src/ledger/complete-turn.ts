@@ -1,0 +1,72 @@
+import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
+import { type AgentResult, TurnStatus } from "../domain/turn.js";
+import { QuireError } from "../errors/quire-error.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import { checkEnd, extendState } from "./check-messages.js";
+import type { LedgerDeps } from "./deps.js";
+import { OpenState } from "./open-state.js";
+import { requireOpen } from "./open-turn.js";
+import type { RecordedTurn } from "./record-turn.js";
+import { draftMessages, headMoved, locate, messageRow, placeTurn, withMessages, withResult } from "./turn-draft.js";
+import { viewTurn } from "./views.js";
+
+export interface CompleteTurn {
+  readonly turnId: string;
+  readonly status: TurnStatus;
+  readonly result: AgentResult | undefined;
+  readonly onHeadMoved: OnHeadMoved;
+}
+
+/** Finishes an open turn: as the head of its session, on a branch of its own, or as failed. */
+export async function completeTurn(
+  deps: LedgerDeps,
+  key: WriteKey<RecordedTurn>,
+  command: CompleteTurn,
+  signal?: AbortSignal,
+): Promise<RecordedTurn> {
+  const located = locate(command.result?.messages ?? [], "result.messages");
+  const draft = await draftMessages(deps, located, signal);
+  const status = command.status === TurnStatus.UNSPECIFIED ? TurnStatus.COMPLETED : command.status;
+  const answer = await deps.writer.write({
+    key,
+    createdUs: draft.nowUs,
+    bytes: draft.bytes,
+    signal,
+    target: { kind: "turn", turnId: command.turnId, withMessages: true },
+    plan: (found) => {
+      const before = requireOpen(found.turn, command.turnId);
+      const { session } = found;
+      if (!session) throw sessionNotFound(before.sessionId);
+      const state = OpenState.parse(before.openStateJson);
+      extendState(state, located);
+      const written = withMessages(before, draft, state);
+      if (written.messageCount === 0 && status !== TurnStatus.FAILED) {
+        throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", {
+          metadata: { turn_id: before.id },
+        });
+      }
+      checkEnd(state, status, located.at(-1)?.field ?? "status");
+      const added = messageRow(draft, written, before.messageCount);
+      const wires = added ? [...found.wires, added.wire] : found.wires;
+      const ended = withResult(written, status, command.result, state, wires, draft.nowUs);
+      const headTurnId = session.headTurnId ?? "";
+      if (status === TurnStatus.FAILED) {
+        const answer = { turn: viewTurn(ended), messageIds: draft.ids, headTurnId, branched: false };
+        return { turn: ended, messages: added, answer };
+      }
+      if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) throw headMoved(session);
+      const { turn, branch, headMove, branched } = placeTurn(ended, session, found, HeadMoveCause.COMPLETED, deps.ids);
+      return {
+        turn,
+        messages: added && { ...added, branchId: turn.branchId, depth: turn.depth },
+        placeMessages: before.messageCount > 0,
+        branch,
+        headMove,
+        answer: { turn: viewTurn(turn), messageIds: draft.ids, headTurnId: headMove ? turn.id : headTurnId, branched },
+      };
+    },
+  });
+  deps.headSignal.moved(key.tenantId, answer.turn!.sessionId);
+  return answer;
+}

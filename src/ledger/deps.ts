@@ -1,0 +1,20 @@
+import type { Clock, Ids } from "../domain/clock.js";
+import type { SessionStore } from "../storage/ledger/session-store.js";
+import type { ThreadStore } from "../storage/ledger/thread-store.js";
+import type { TurnWriter } from "../storage/ledger/write-turns.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import type { HeadSignal } from "./head-signal.js";
+import type { TurnCache } from "./turn-cache.js";
+
+/** What the commands of the ledger work with. */
+export interface LedgerDeps {
+  readonly sessions: SessionStore;
+  readonly threads: ThreadStore;
+  readonly writer: TurnWriter;
+  readonly cache: TurnCache;
+  readonly headSignal: HeadSignal;
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly watchPollMs: number;
+}

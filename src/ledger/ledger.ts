@@ -1,0 +1,52 @@
+import { systemClock, systemIds, toMicroseconds } from "../domain/clock.js";
+import type { Clock, Ids } from "../domain/clock.js";
+import type { Database } from "../storage/database.js";
+import { SessionStore } from "../storage/ledger/session-store.js";
+import { ThreadStore } from "../storage/ledger/thread-store.js";
+import { TurnWriter } from "../storage/ledger/write-turns.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import type { LedgerDeps } from "./deps.js";
+import { HeadSignal } from "./head-signal.js";
+import { TurnCache } from "./turn-cache.js";
+
+export interface LedgerOptions {
+  readonly database: Database;
+  readonly counter: TokenCounter;
+  readonly historyCacheBytes: number;
+  readonly watchPollMs: number;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+}
+
+/** What the ledger's commands need, on one database. */
+export function createLedger(options: LedgerOptions): LedgerDeps {
+  const threads = new ThreadStore(options.database);
+  return {
+    threads,
+    sessions: new SessionStore(options.database),
+    writer: new TurnWriter(options.database),
+    cache: new TurnCache(threads, options.historyCacheBytes),
+    headSignal: new HeadSignal(),
+    counter: options.counter,
+    watchPollMs: options.watchPollMs,
+    clock: options.clock ?? systemClock,
+    ids: options.ids ?? systemIds,
+  };
+}
+
+const hourMs = 3_600_000;
+
+/** Forgets stored answers when their time has passed: now and then, until stopped. */
+export function forgetOldAnswers(
+  ledger: LedgerDeps,
+  retentionHours: number,
+  onError: (error: unknown) => void,
+): { stop(): void } {
+  const sweep = () => {
+    const olderThanUs = toMicroseconds(ledger.clock.now() - retentionHours * hourMs);
+    ledger.sessions.forgetAnswers(olderThanUs).catch(onError);
+  };
+  const timer = setInterval(sweep, Math.min(hourMs, (retentionHours * hourMs) / 4)).unref();
+  sweep();
+  return { stop: () => clearInterval(timer) };
+}

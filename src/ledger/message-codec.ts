@@ -1,0 +1,66 @@
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { Message as WireMessage } from "../contract/gen/quire/v1/message.js";
+import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
+import type { Message, MessageRole } from "../domain/message.js";
+
+/** Field 1, length-delimited: `messages` of StreamHistoryResponse. */
+const messagesTag = 0x0a;
+
+const roleLetters: Readonly<Record<MessageRole, string>> = {
+  MESSAGE_ROLE_UNSPECIFIED: "?",
+  MESSAGE_ROLE_SYSTEM: "S",
+  MESSAGE_ROLE_USER: "U",
+  MESSAGE_ROLE_ASSISTANT: "A",
+  MESSAGE_ROLE_TOOL: "T",
+  UNRECOGNIZED: "?",
+};
+
+/** Facts about a message that can be read without decoding it. */
+const flagBits = { toolCall: 1, toolResult: 2, approvalRequest: 4, approvalAnswer: 8, thinking: 16, opaque: 32, image: 64, file: 128, text: 0 };
+
+export interface EncodedMessages {
+  /** The bytes as `messages` of a StreamHistoryResponse, so that reading history copies and does not encode. */
+  readonly wire: Buffer;
+  /** One [role, tokens, context tokens, flags, bytes] per message. */
+  readonly indexJson: string;
+}
+
+export function encodeMessages(messages: readonly Message[]): EncodedMessages {
+  const pieces: Buffer[] = [];
+  const index: (string | number)[][] = [];
+  for (const message of messages) {
+    const body = WireMessage.encode(message).finish();
+    const head = lengthPrefix(body.length);
+    pieces.push(head, body as Buffer);
+    let flags = 0;
+    for (const part of message.parts) flags |= part.content ? flagBits[part.content.$case] : 0;
+    index.push([
+      roleLetters[message.role],
+      message.o200kTokens,
+      message.contextO200kTokens,
+      flags,
+      head.length + body.length,
+    ]);
+  }
+  return { wire: Buffer.concat(pieces), indexJson: JSON.stringify(index) };
+}
+
+export function decodeMessages(wire: Uint8Array): readonly Message[] {
+  return StreamHistoryResponse.decode(new BinaryReader(wire)).messages;
+}
+
+/** The bytes of each message of a stored piece, in order. */
+export function messageSizes(indexJson: string): number[] {
+  return (JSON.parse(indexJson) as (string | number)[][]).map((entry) => entry[4] as number);
+}
+
+function lengthPrefix(length: number): Buffer {
+  const bytes = [messagesTag];
+  let rest = length;
+  while (rest > 0x7f) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}

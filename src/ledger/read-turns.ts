@@ -1,0 +1,87 @@
+import type { Message, ToolResultPart } from "../domain/message.js";
+import { type AgentResult, type ToolInvocation, type Turn, TurnStatus } from "../domain/turn.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { LedgerDeps } from "./deps.js";
+import { decodeMessages } from "./message-codec.js";
+import { turnNotFound } from "./open-turn.js";
+import { readPageToken, writePageToken } from "./page-token.js";
+import { viewTurn } from "./views.js";
+
+export interface TurnWithResult {
+  readonly turn: Turn;
+  readonly result: AgentResult;
+}
+
+/** One turn in any state, with all its messages. */
+export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string): Promise<TurnWithResult> {
+  const row = await deps.threads.findTurn(tenantId, turnId);
+  if (!row) throw turnNotFound(turnId);
+  const rows = await deps.threads.findMessages(tenantId, turnId);
+  const turn = viewTurn(row);
+  const messages = rows.flatMap((piece) => decodeMessages(piece.wire));
+  const { usage, stopReason, error, permissionsUsed } = turn;
+  return { turn, result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed } };
+}
+
+function invocations(messages: readonly Message[]): ToolInvocation[] {
+  const contents = messages.flatMap((message) => message.parts.flatMap((part) => part.content ?? []));
+  const results = new Map<string, ToolResultPart>();
+  for (const content of contents) if (content.$case === "toolResult") results.set(content.value.callId, content.value);
+  return contents.flatMap((content) =>
+    content.$case === "toolCall" ? { call: content.value, result: results.get(content.value.callId) } : [],
+  );
+}
+
+export interface ListTurns {
+  readonly session: string;
+  readonly scope: "thread" | "written";
+  readonly statuses: readonly TurnStatus[];
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+export interface TurnPage {
+  readonly turns: readonly Turn[];
+  readonly nextPageToken: string;
+}
+
+/** A page of a session's turns, the newest first. A later page goes on where the one before ended, whatever was written meanwhile. */
+export async function listTurns(deps: LedgerDeps, tenantId: string, command: ListTurns): Promise<TurnPage> {
+  const found = await deps.threads.findHead(tenantId, command.session);
+  if (!found) throw sessionNotFound(command.session);
+  return command.scope === "thread"
+    ? listThread(deps, tenantId, command, found.session)
+    : listWritten(deps, tenantId, command, found.session.id);
+}
+
+async function listThread(
+  deps: LedgerDeps,
+  tenantId: string,
+  command: ListTurns,
+  session: { readonly headBranchId: string | null; readonly headDepth: number },
+): Promise<TurnPage> {
+  const head = { branchId: session.headBranchId ?? "", depth: session.headDepth };
+  const [branchId, depthText] = readPageToken("thread", command.pageToken, [head.branchId, String(head.depth)]);
+  const position = { branchId: branchId!, depth: Number(depthText) };
+  const segments = position.branchId ? await deps.threads.segments(tenantId, position) : [];
+  const statuses = command.statuses.filter((status) => status !== TurnStatus.UNSPECIFIED);
+  const turns: Turn[] = [];
+  let next: string | undefined;
+  for (const segment of segments.reverse()) {
+    const rows = await deps.threads.listSegment(tenantId, segment, statuses, command.pageSize + 1 - turns.length);
+    for (const row of rows) {
+      if (turns.length === command.pageSize) next = writePageToken("thread", [row.branchId!, String(row.depth)]);
+      else turns.push(viewTurn(row));
+    }
+    if (next) break;
+  }
+  return { turns, nextPageToken: next ?? "" };
+}
+
+async function listWritten(deps: LedgerDeps, tenantId: string, command: ListTurns, sessionId: string): Promise<TurnPage> {
+  const [before] = readPageToken("written", command.pageToken, [""]);
+  const rows = await deps.threads.listWritten(tenantId, sessionId, command.statuses, before!, command.pageSize + 1);
+  const page = rows.slice(0, command.pageSize);
+  const nextPageToken = rows.length > page.length ? writePageToken("written", [page.at(-1)!.id]) : "";
+  return { turns: page.map(viewTurn), nextPageToken };
+}

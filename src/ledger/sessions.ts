@@ -1,0 +1,308 @@
+import { looksLikeUuid, toMicroseconds } from "../domain/clock.js";
+import { HeadMoveCause, type Session, type SubAgentLink, TaskStatus } from "../domain/session.js";
+import { QuireError } from "../errors/quire-error.js";
+import { eraseSession } from "../storage/ledger/erase-session.js";
+import type { SessionRow } from "../storage/ledger/rows.js";
+import { type SessionTransaction, type StoredSession, sessionNotFound } from "../storage/ledger/session-store.js";
+import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { LedgerDeps } from "./deps.js";
+import { requireFinished, turnNotFound } from "./open-turn.js";
+import { readPageToken, writePageToken } from "./page-token.js";
+import { headMoved } from "./turn-draft.js";
+import { viewSession } from "./views.js";
+
+export interface SessionAnswer {
+  readonly session: Session | undefined;
+}
+
+export interface CreateSession {
+  readonly label: string;
+  readonly workspacePath: string;
+  readonly metadata: { [key: string]: string };
+  readonly subAgent: SubAgentLink | undefined;
+}
+
+/** A label that could be taken for an id would hide the session that has the id. */
+function requireLabel(label: string, field: string): void {
+  if (looksLikeUuid(label)) throw QuireError.field("INVALID_FIELD", field, "has the form of an id");
+}
+
+function newSession(deps: LedgerDeps, tenantId: string, label: string, nowUs: bigint): SessionRow {
+  const id = deps.ids.next();
+  return {
+    tenantId,
+    id,
+    label: label || id,
+    headTurnId: null,
+    headBranchId: null,
+    headDepth: 0,
+    headSequence: 0,
+    workspacePath: "",
+    metadataJson: "{}",
+    forkedFromTurnId: null,
+    parentSessionId: null,
+    parentTurnId: null,
+    spawningCallId: null,
+    task: null,
+    taskStatus: null,
+    createdUs: nowUs,
+    updatedUs: nowUs,
+  };
+}
+
+/** Makes a session without turns. */
+export async function createSession(
+  deps: LedgerDeps,
+  key: WriteKey<SessionAnswer>,
+  command: CreateSession,
+): Promise<SessionAnswer> {
+  requireLabel(command.label, "label");
+  const nowUs = toMicroseconds(deps.clock.now());
+  return deps.sessions.write(key, nowUs, async (sessions) => {
+    const row: SessionRow = {
+      ...newSession(deps, key.tenantId, command.label, nowUs),
+      workspacePath: command.workspacePath,
+      metadataJson: JSON.stringify(command.metadata),
+      ...(command.subAgent ? await linkSubAgent(sessions, command.subAgent) : {}),
+    };
+    return sessionAnswer(await sessions.insert(row));
+  });
+}
+
+async function linkSubAgent(sessions: SessionTransaction, link: SubAgentLink): Promise<Partial<SessionRow>> {
+  const parent = await sessions.find(link.parentSessionId);
+  if (link.parentTurnId !== "" && !(await sessions.findTurn(link.parentTurnId))) throw turnNotFound(link.parentTurnId);
+  return {
+    parentSessionId: parent.row.id,
+    parentTurnId: link.parentTurnId || null,
+    spawningCallId: link.spawningCallId || null,
+    task: link.task,
+    taskStatus: link.taskStatus === TaskStatus.UNSPECIFIED ? TaskStatus.PENDING : link.taskStatus,
+  };
+}
+
+function sessionAnswer(stored: StoredSession): { readonly answer: SessionAnswer; readonly sessionId: string } {
+  return { answer: { session: viewSession(stored) }, sessionId: stored.row.id };
+}
+
+export async function getSession(deps: LedgerDeps, tenantId: string, name: string): Promise<SessionAnswer> {
+  const found = await deps.sessions.find(tenantId, name);
+  if (!found) throw sessionNotFound(name);
+  return { session: viewSession(found) };
+}
+
+export interface ListSessions {
+  readonly pageSize: number;
+  readonly pageToken: string;
+  readonly labelPrefix: string;
+  readonly parentSession: string;
+  readonly taskStatus: TaskStatus;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly Session[];
+  readonly nextPageToken: string;
+}
+
+/** A page of sessions, the newest first. */
+export async function listSessions(deps: LedgerDeps, tenantId: string, command: ListSessions): Promise<SessionPage> {
+  const [beforeId] = readPageToken("sessions", command.pageToken, [""]);
+  const parent = command.parentSession ? await deps.sessions.find(tenantId, command.parentSession) : undefined;
+  if (command.parentSession && !parent) throw sessionNotFound(command.parentSession);
+  const found = await deps.sessions.list(tenantId, {
+    labelPrefix: command.labelPrefix,
+    parentSessionId: parent?.row.id ?? "",
+    taskStatus: command.taskStatus === TaskStatus.UNSPECIFIED ? "" : command.taskStatus,
+    beforeId: beforeId!,
+    limit: command.pageSize + 1,
+  });
+  const page = found.slice(0, command.pageSize);
+  const nextPageToken = found.length > page.length ? writePageToken("sessions", [page.at(-1)!.row.id]) : "";
+  return { sessions: page.map(viewSession), nextPageToken };
+}
+
+export interface UpdateSession {
+  readonly session: string;
+  readonly label?: string | undefined;
+  readonly workspacePath?: string | undefined;
+  readonly setMetadata: { readonly [key: string]: string };
+  readonly removeMetadata: readonly string[];
+  readonly taskStatus?: TaskStatus | undefined;
+  readonly headTurnId?: string | undefined;
+  readonly expectedHeadTurnId?: string | undefined;
+}
+
+const maxMetadata = 64;
+
+/** Changes what the command names, and leaves the rest as it is. */
+export async function updateSession(
+  deps: LedgerDeps,
+  key: WriteKey<SessionAnswer>,
+  command: UpdateSession,
+): Promise<SessionAnswer> {
+  if (command.label !== undefined) requireLabel(command.label, "label");
+  const nowUs = toMicroseconds(deps.clock.now());
+  const answer = await deps.sessions.write(key, nowUs, async (sessions) => {
+    const before = await sessions.find(command.session);
+    const changes: Partial<SessionRow> = {
+      updatedUs: nowUs,
+      ...(command.label === undefined ? {} : { label: command.label }),
+      ...(command.workspacePath === undefined ? {} : { workspacePath: command.workspacePath }),
+      metadataJson: changeMetadata(before.row.metadataJson, command),
+      ...changeTask(before.row, command),
+      ...(await moveHead(sessions, before.row, command, nowUs)),
+    };
+    return sessionAnswer(await sessions.update(before, changes));
+  });
+  deps.headSignal.moved(key.tenantId, answer.session!.id);
+  return answer;
+}
+
+function changeMetadata(metadataJson: string, command: UpdateSession): string {
+  const metadata = { ...(JSON.parse(metadataJson) as Record<string, string>), ...command.setMetadata };
+  for (const name of command.removeMetadata) delete metadata[name];
+  if (Object.keys(metadata).length > maxMetadata) {
+    throw QuireError.field("INVALID_FIELD", "set_metadata", `would leave the session with more than ${maxMetadata} tags`);
+  }
+  return JSON.stringify(metadata);
+}
+
+function changeTask(row: SessionRow, command: UpdateSession): Partial<SessionRow> {
+  if (command.taskStatus === undefined) return {};
+  if (row.parentSessionId === null) {
+    throw new QuireError("NO_TASK", "the session is no sub-agent's: it has no task", { metadata: { session: row.label } });
+  }
+  return { taskStatus: command.taskStatus };
+}
+
+async function moveHead(
+  sessions: SessionTransaction,
+  row: SessionRow,
+  command: UpdateSession,
+  nowUs: bigint,
+): Promise<Partial<SessionRow>> {
+  const { headTurnId } = command;
+  if (headTurnId === undefined) return {};
+  if ((row.headTurnId ?? "") !== command.expectedHeadTurnId) throw headMoved(row);
+  const head = requireFinished(await sessions.findTurn(headTurnId), headTurnId);
+  const sequence = row.headSequence + 1;
+  await sessions.logHeadMove({
+    tenantId: row.tenantId,
+    sessionId: row.id,
+    sequence,
+    fromTurnId: row.headTurnId,
+    toTurnId: head.id,
+    cause: HeadMoveCause.MOVED,
+    createdUs: nowUs,
+  });
+  return { headTurnId: head.id, headBranchId: head.branchId, headDepth: head.depth, headSequence: sequence };
+}
+
+export interface DeletedSession {
+  readonly sessionId: string;
+  readonly erasedTurns: number;
+  readonly keptTurns: number;
+}
+
+/** Erases a session and every turn that no other session reaches. */
+export async function deleteSession(
+  deps: LedgerDeps,
+  key: WriteKey<DeletedSession>,
+  name: string,
+): Promise<DeletedSession> {
+  const nowUs = toMicroseconds(deps.clock.now());
+  const answer = await deps.sessions.write(
+    key,
+    nowUs,
+    async (sessions) => {
+      const { row } = await sessions.find(name);
+      const erasure = await eraseSession(sessions.tx, row);
+      return { answer: { sessionId: row.id, ...erasure }, sessionId: null };
+    },
+    "exclusive",
+  );
+  deps.headSignal.moved(key.tenantId, answer.sessionId);
+  return answer;
+}
+
+export interface ForkSession {
+  readonly from: { readonly $case: "session" | "turnId"; readonly value: string };
+  readonly label: string;
+  readonly workspacePath: string;
+  readonly metadata: { [key: string]: string };
+}
+
+/** Makes a session whose head is a finished turn. Nothing is copied: the ancestors are shared. */
+export async function forkSession(
+  deps: LedgerDeps,
+  key: WriteKey<SessionAnswer>,
+  command: ForkSession,
+): Promise<SessionAnswer> {
+  requireLabel(command.label, "label");
+  const nowUs = toMicroseconds(deps.clock.now());
+  return deps.sessions.write(key, nowUs, async (sessions) => {
+    const origin = command.from.$case === "session" ? (await sessions.find(command.from.value)).row : undefined;
+    const turnId = origin ? origin.headTurnId : command.from.value;
+    const base: SessionRow = {
+      ...newSession(deps, key.tenantId, command.label, nowUs),
+      workspacePath: command.workspacePath || (origin?.workspacePath ?? ""),
+      metadataJson: JSON.stringify(command.metadata),
+    };
+    // A session without turns forks into another one without turns.
+    if (turnId === null) return sessionAnswer(await sessions.insert(base));
+    const head = requireFinished(await sessions.findTurn(turnId), turnId);
+    const forked = await sessions.insert({
+      ...base,
+      headTurnId: head.id,
+      headBranchId: head.branchId,
+      headDepth: head.depth,
+      headSequence: 1,
+      forkedFromTurnId: head.id,
+    });
+    await sessions.logHeadMove({
+      tenantId: key.tenantId,
+      sessionId: base.id,
+      sequence: 1,
+      fromTurnId: null,
+      toTurnId: head.id,
+      cause: HeadMoveCause.FORKED,
+      createdUs: nowUs,
+    });
+    return sessionAnswer(forked);
+  });
+}
+
+export interface AliasSession {
+  readonly alias: string;
+  readonly session: string;
+  readonly replace: boolean;
+}
+
+/** Gives a session another name, moves that name, or takes it away. */
+export async function aliasSession(
+  deps: LedgerDeps,
+  key: WriteKey<SessionAnswer>,
+  command: AliasSession,
+): Promise<SessionAnswer> {
+  const { alias } = command;
+  requireLabel(alias, "alias");
+  const nowUs = toMicroseconds(deps.clock.now());
+  return deps.sessions.write(key, nowUs, async (sessions) => {
+    const owner = await sessions.findAlias(alias);
+    if (command.session === "") {
+      if (!owner) throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
+      await sessions.removeAlias(alias);
+      return sessionAnswer(await sessions.find(owner.row.id));
+    }
+    const session = await sessions.find(command.session);
+    const takenByOther = owner && owner.row.id !== session.row.id && !command.replace;
+    if (takenByOther || (await sessions.isLabel(alias))) {
+      throw new QuireError("ALIAS_TAKEN", `${alias} is the name of another session`, {
+        metadata: { alias },
+        violations: [{ field: "alias", description: "is taken" }],
+      });
+    }
+    await sessions.putAlias(alias, session.row.id, nowUs);
+    return sessionAnswer(await sessions.find(session.row.id));
+  });
+}

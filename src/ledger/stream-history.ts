@@ -1,0 +1,128 @@
+import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
+import { QuireError } from "../errors/quire-error.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { StoredTurnMessages, ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
+import type { LedgerDeps } from "./deps.js";
+import { messageSizes } from "./message-codec.js";
+import { requireFinished } from "./open-turn.js";
+
+export interface StreamHistory {
+  readonly thread: { readonly $case: "session" | "turnId"; readonly value: string };
+  readonly afterTurnId: string;
+  readonly lastTurns: number;
+}
+
+interface ResolvedThread {
+  readonly headTurnId: string;
+  readonly chainHash: Buffer;
+  readonly position: ThreadPosition | undefined;
+  readonly epoch: number;
+}
+
+const batchBytes = 64 * 1024;
+
+/** The messages of a thread as encoded StreamHistoryResponse batches: the stored bytes, copied through. */
+export async function* streamHistory(
+  deps: LedgerDeps,
+  tenantId: string,
+  command: StreamHistory,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const thread = await resolveThread(deps, tenantId, command.thread);
+  const depth = thread.position?.depth ?? 0;
+  const afterDepth = Math.max(
+    await startDepth(deps, tenantId, thread, command.afterTurnId),
+    command.lastTurns > 0 ? depth - command.lastTurns : 0,
+  );
+  const segments = thread.position ? await deps.threads.segments(tenantId, thread.position, afterDepth) : [];
+  const { headTurnId, chainHash } = thread;
+  const summary = { headTurnId, depth, chainHash, streamedTurns: Math.max(0, depth - afterDepth) };
+  const batch = new Batch(Buffer.from(StreamHistoryResponse.encode({ messages: [], thread: summary }).finish()));
+  for (const segment of segments) {
+    for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
+      signal?.throwIfAborted();
+      for (const turn of turns) for (const piece of pieces(turn)) if (batch.add(piece)) yield batch.take();
+    }
+  }
+  if (!batch.isEmpty) yield batch.take();
+}
+
+/** Collects stored bytes into one message of the stream. */
+class Batch {
+  private chunks: Buffer[];
+  private bytes: number;
+
+  constructor(first: Buffer) {
+    this.chunks = [first];
+    this.bytes = first.length;
+  }
+
+  /** Whether the batch is now full. */
+  add(piece: Buffer): boolean {
+    this.chunks.push(piece);
+    this.bytes += piece.length;
+    return this.bytes >= batchBytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.chunks.length === 0;
+  }
+
+  take(): Buffer {
+    const taken = Buffer.concat(this.chunks, this.bytes);
+    this.chunks = [];
+    this.bytes = 0;
+    return taken;
+  }
+}
+
+/** A turn's bytes in pieces that fit a batch; only between messages can they be cut. */
+function* pieces(turn: StoredTurnMessages): Generator<Buffer> {
+  for (const [index, wire] of turn.wires.entries()) {
+    if (wire.length <= batchBytes) {
+      yield wire;
+      continue;
+    }
+    let start = 0;
+    for (const bytes of messageSizes(turn.indexes[index]!)) {
+      yield wire.subarray(start, start + bytes);
+      start += bytes;
+    }
+  }
+}
+
+async function resolveThread(
+  deps: LedgerDeps,
+  tenantId: string,
+  thread: StreamHistory["thread"],
+): Promise<ResolvedThread> {
+  let turnId = thread.value;
+  let epoch: number;
+  if (thread.$case === "session") {
+    const found = await deps.threads.findHead(tenantId, thread.value);
+    if (!found) throw sessionNotFound(thread.value);
+    epoch = found.epoch;
+    turnId = found.session.headTurnId ?? "";
+    if (turnId === "") return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch };
+  } else {
+    epoch = await deps.threads.epoch(tenantId);
+  }
+  const head = requireFinished(await deps.threads.findTurn(tenantId, turnId), turnId);
+  return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
+}
+
+/** The depth of the turn to start after, which must be on the thread. */
+async function startDepth(
+  deps: LedgerDeps,
+  tenantId: string,
+  thread: ResolvedThread,
+  afterTurnId: string,
+): Promise<number> {
+  if (afterTurnId === "") return 0;
+  const after = requireFinished(await deps.threads.findTurn(tenantId, afterTurnId), afterTurnId);
+  const segments = thread.position ? await deps.threads.segments(tenantId, thread.position) : [];
+  const onThread = (segment: ThreadSegment) =>
+    segment.branchId === after.branchId && segment.fromDepth <= after.depth && after.depth <= segment.toDepth;
+  if (!segments.some(onThread)) throw QuireError.field("INVALID_FIELD", "after_turn_id", "is not on this thread");
+  return after.depth;
+}

@@ -1,0 +1,241 @@
+import type { Ids } from "../domain/clock.js";
+import { fromMicroseconds, toMicroseconds } from "../domain/clock.js";
+import { chainHash, sha256 } from "../domain/hash.js";
+import type { Message } from "../domain/message.js";
+import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
+import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
+import { QuireError } from "../errors/quire-error.js";
+import type { BranchRow, HeadMoveRow, MessageRow, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import type { TurnState } from "../storage/ledger/write-turns.js";
+import { checkParts, type LocatedMessage } from "./check-messages.js";
+import type { LedgerDeps } from "./deps.js";
+import { type EncodedMessages, encodeMessages } from "./message-codec.js";
+import { approximateBytes, countMessages, type MessageTokens } from "./message-text.js";
+import { OpenState } from "./open-state.js";
+
+type Bytes = NonNullable<TurnRow["contentHash"]>;
+
+/** Messages that were checked and counted, on their way into a turn. */
+export interface MessageDraft {
+  readonly located: readonly LocatedMessage[];
+  readonly tokens: readonly MessageTokens[];
+  readonly ids: readonly string[];
+  readonly nowUs: bigint;
+  /** About how many bytes will be written. */
+  readonly bytes: number;
+}
+
+export function locate(messages: readonly Message[], field: string): LocatedMessage[] {
+  return messages.map((message, index) => ({ message, field: `${field}[${index}]` }));
+}
+
+/** All that can be done before the transaction. */
+export async function draftMessages(
+  deps: LedgerDeps,
+  located: readonly LocatedMessage[],
+  signal: AbortSignal | undefined,
+): Promise<MessageDraft> {
+  checkParts(located);
+  const messages = located.map((entry) => entry.message);
+  const tokens = await countMessages(deps.counter, messages, signal);
+  return {
+    located,
+    tokens,
+    ids: messages.map(() => deps.ids.next()),
+    nowUs: toMicroseconds(deps.clock.now()),
+    bytes: messages.reduce((sum, message) => sum + approximateBytes(message), 1_000),
+  };
+}
+
+/** The row that holds a draft's messages as a turn's messages from an index on; none for no messages. */
+export function messageRow(draft: MessageDraft, turn: TurnRow, firstIndex: number): MessageRow | undefined {
+  if (draft.located.length === 0) return undefined;
+  const createTime = fromMicroseconds(draft.nowUs);
+  const encoded: EncodedMessages = encodeMessages(
+    draft.located.map(({ message }, index) => ({
+      ...message,
+      id: draft.ids[index]!,
+      turnId: turn.id,
+      index: firstIndex + index,
+      o200kTokens: draft.tokens[index]!.parts,
+      contextO200kTokens: draft.tokens[index]!.context,
+      createTime,
+    })),
+  );
+  return {
+    tenantId: turn.tenantId,
+    turnId: turn.id,
+    firstIndex,
+    branchId: turn.branchId,
+    depth: turn.depth,
+    messageCount: draft.located.length,
+    indexJson: encoded.indexJson,
+    wire: encoded.wire as unknown as Bytes,
+  };
+}
+
+/** A turn that has just begun, without messages. */
+export function newTurn(
+  tenantId: string,
+  id: string,
+  sessionId: string,
+  parentTurnId: string,
+  details: TurnDetails,
+  createdUs: bigint,
+): TurnRow {
+  return {
+    tenantId,
+    id,
+    sessionId,
+    parentTurnId: parentTurnId || null,
+    branchId: null,
+    depth: null,
+    status: TurnStatus.OPEN,
+    agentRole: details.agentRole,
+    model: details.model,
+    provider: details.provider,
+    toolset: details.toolset,
+    permissionsGrantedJson: JSON.stringify(details.permissionsGranted),
+    permissionsUsedJson: "[]",
+    sourceEventJson: details.sourceEvent ? JSON.stringify(details.sourceEvent) : null,
+    workspacePath: details.workspacePath,
+    metadataJson: JSON.stringify(details.metadata),
+    inputTokens: null,
+    outputTokens: null,
+    cachedInputTokens: null,
+    cacheWriteTokens: null,
+    reasoningTokens: null,
+    stopReason: "",
+    error: "",
+    messageCount: 0,
+    o200kTokens: 0n,
+    contextO200kTokens: 0n,
+    openStateJson: "",
+    abandonedItemsJson: "[]",
+    contentHash: null,
+    chainHash: null,
+    createdUs,
+    completedUs: null,
+  };
+}
+
+/** The turn with a draft's messages counted in, and what they leave open. */
+export function withMessages(turn: TurnRow, draft: MessageDraft, state: OpenState): TurnRow {
+  return {
+    ...turn,
+    messageCount: turn.messageCount + draft.located.length,
+    o200kTokens: turn.o200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.parts, 0)),
+    contextO200kTokens: turn.contextO200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.context, 0)),
+    openStateJson: state.toJson(),
+    abandonedItemsJson: JSON.stringify(state.abandoned),
+  };
+}
+
+/** The turn as it ends, with what the engine reported. Where it stands is not decided yet. */
+export function withResult(
+  turn: TurnRow,
+  status: TurnStatus,
+  result: AgentResult | undefined,
+  state: OpenState,
+  wires: readonly Uint8Array[],
+  completedUs: bigint,
+): TurnRow {
+  const usage = result?.usage;
+  return {
+    ...turn,
+    status,
+    permissionsUsedJson: JSON.stringify(result?.permissionsUsed ?? []),
+    inputTokens: usage ? BigInt(usage.inputTokens) : null,
+    outputTokens: usage ? BigInt(usage.outputTokens) : null,
+    cachedInputTokens: usage ? BigInt(usage.cachedInputTokens) : null,
+    cacheWriteTokens: usage ? BigInt(usage.cacheWriteTokens) : null,
+    reasoningTokens: usage ? BigInt(usage.reasoningTokens) : null,
+    stopReason: result?.stopReason ?? "",
+    error: result?.error ?? "",
+    openStateJson: state.toFinishedJson(),
+    contentHash: sha256(...wires) as unknown as Bytes,
+    completedUs,
+  };
+}
+
+/** A finished turn's place, the branch it opened if it had to, and the head move if it is one. */
+export interface Placement {
+  readonly turn: TurnRow;
+  readonly branch: BranchRow | undefined;
+  readonly headMove: HeadMoveRow | undefined;
+  readonly branched: boolean;
+}
+
+/**
+ * After its parent on the parent's branch where that place is free, else on a new branch. The head moves only
+ * if it is the parent; where it is not, the guard has decided already that a branch will do.
+ */
+export function placeTurn(
+  turn: TurnRow,
+  session: SessionHead,
+  state: Pick<TurnState, "parent" | "slotTaken">,
+  cause: HeadMoveCause,
+  ids: Ids,
+): Placement {
+  const { parent } = state;
+  const extendsBranch = parent !== undefined && !state.slotTaken;
+  const forkDepth = parent?.depth ?? 0;
+  const branchId = extendsBranch ? parent.branchId! : ids.next();
+  const placed: TurnRow = {
+    ...turn,
+    branchId,
+    depth: forkDepth + 1,
+    chainHash: chainHash(parent?.chainHash ?? undefined, turn.contentHash!) as unknown as Bytes,
+  };
+  const isHead = (session.headTurnId ?? "") === (turn.parentTurnId ?? "");
+  return {
+    turn: placed,
+    branch: extendsBranch
+      ? undefined
+      : { tenantId: turn.tenantId, id: branchId, parentBranchId: parent?.branchId ?? null, forkDepth },
+    headMove: isHead
+      ? {
+          tenantId: turn.tenantId,
+          sessionId: session.id,
+          sequence: session.headSequence + 1,
+          fromTurnId: session.headTurnId,
+          toTurnId: turn.id,
+          cause,
+          createdUs: turn.completedUs!,
+        }
+      : undefined,
+    branched: !isHead,
+  };
+}
+
+/** The parent must be there, be finished, and be the session's head, unless a branch will do. */
+export function guardParent(
+  state: Pick<TurnState, "parent">,
+  session: SessionHead,
+  parentTurnId: string,
+  onHeadMoved: OnHeadMoved,
+): void {
+  const { parent } = state;
+  if (parentTurnId !== "" && !parent) {
+    throw QuireError.field("UNKNOWN_PARENT", "parent_turn_id", "is no turn");
+  }
+  if (parent && parent.branchId === null) {
+    const status = parent.status.replace("TURN_STATUS_", "");
+    throw QuireError.field("PARENT_NOT_FINISHED", "parent_turn_id", `is a turn that is ${status}`, { status });
+  }
+  if ((session.headTurnId ?? "") !== parentTurnId && onHeadMoved !== OnHeadMoved.BRANCH) throw headMoved(session);
+}
+
+export function headMoved(session: SessionHead): QuireError {
+  const head = session.headTurnId ?? "";
+  return new QuireError("HEAD_MOVED", `the head of the session is ${head || "no turn"}, not the parent given`, {
+    metadata: { head_turn_id: head, session_id: session.id },
+    violations: [{ field: "parent_turn_id", description: "is not the session's head" }],
+  });
+}
+
+/** What the parent leaves open, as the state before a turn's first message. */
+export function stateUnder(parent: TurnRow | undefined, abandonOpenItems: boolean): OpenState {
+  return OpenState.under(parent ? OpenState.parse(parent.openStateJson).open : [], abandonOpenItems);
+}
+

@@ -1,0 +1,128 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { PrismaPg } from "@prisma/adapter-pg";
+import type { SqlDriverAdapter, SqlDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import { packageRoot } from "../config/package-root.js";
+import { applyMigrations } from "./driver/migrate.js";
+import { SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
+import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
+import { PrismaClient } from "./gen/sqlite/client.js";
+import { type Dialect, type Sql, sqlOn } from "./sql.js";
+import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
+
+export interface DatabaseOptions {
+  /** file:<path> or postgresql://... */
+  readonly url: string;
+  readonly poolSize: number;
+}
+
+/** The client inside a transaction. Both providers' clients have the same shape: they are made from one model. */
+export type PrismaTransaction = Omit<PrismaClient, "$connect" | "$disconnect" | "$on" | "$transaction" | "$extends">;
+
+/** One database, opened: the only way to it. Reads go to readers, writes run in transactions on the writer. */
+export interface Database {
+  readonly dialect: Dialect;
+  readonly reader: PrismaClient;
+  readonly sqlReader: Sql;
+  /** Runs hand-written SQL in one transaction. A throw rolls it back. */
+  sqlTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Runs the Prisma client in one transaction, again when another writer was faster. A throw rolls it back. */
+  transaction<T>(work: (tx: PrismaTransaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  try {
+    return options.url.startsWith("file:") ? await openSqlite(sqlitePath(options.url)) : await openPostgresql(options);
+  } catch (error) {
+    throw asStorageError(error);
+  }
+}
+
+export function sqlitePath(url: string): string {
+  return resolve(url.slice("file:".length));
+}
+
+function migrationsFolder(dialect: Dialect): string {
+  return join(packageRoot, "prisma", dialect, "migrations");
+}
+
+async function openSqlite(path: string): Promise<Database> {
+  await mkdir(dirname(path), { recursive: true });
+  await applyMigrations({ provider: "sqlite", path, folder: migrationsFolder("sqlite") });
+  const writer = await new SqliteAdapterFactory({ path, mode: "writer" }).connect();
+  const reader = await new SqliteAdapterFactory({ path, mode: "reader" }).connect();
+  const writerClient = new PrismaClient({ adapter: alwaysThis(writer) });
+  const readerClient = new PrismaClient({ adapter: alwaysThis(reader) });
+  return assemble("sqlite", writer, writerClient, reader, readerClient);
+}
+
+async function openPostgresql(options: DatabaseOptions): Promise<Database> {
+  await applyMigrations({ provider: "postgresql", url: options.url, folder: migrationsFolder("postgresql") });
+  const factory = new PrismaPg({ connectionString: options.url, max: options.poolSize });
+  const adapter = (await factory.connect()) as unknown as SqlDriverAdapter;
+  const client = new PostgresqlClient({ adapter: alwaysThis(adapter) }) as unknown as PrismaClient;
+  return assemble("postgresql", adapter, client, adapter, client);
+}
+
+/** Lets a client share a connection that is open already. */
+function alwaysThis(adapter: SqlDriverAdapter): SqlDriverAdapterFactory {
+  return { provider: adapter.provider, adapterName: adapter.adapterName, connect: async () => adapter };
+}
+
+function assemble(
+  dialect: Dialect,
+  writer: SqlDriverAdapter,
+  writerClient: PrismaClient,
+  reader: SqlDriverAdapter,
+  readerClient: PrismaClient,
+): Database {
+  return {
+    dialect,
+    reader: readerClient,
+    sqlReader: sqlOn(reader, dialect),
+    sqlTransaction: (work) => runSqlTransaction(writer, dialect, work),
+    transaction: (work) => runTransaction(writerClient, work),
+    async close() {
+      await writerClient.$disconnect();
+      await readerClient.$disconnect();
+      await writer.dispose();
+      if (reader !== writer) await reader.dispose();
+    },
+  };
+}
+
+async function runSqlTransaction<T>(
+  writer: SqlDriverAdapter,
+  dialect: Dialect,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
+  const transaction = await writer.startTransaction();
+  // Adapters without phantom queries leave COMMIT and ROLLBACK to their caller, and then only give the connection back.
+  const say = async (word: "COMMIT" | "ROLLBACK") => {
+    if (!transaction.options.usePhantomQuery) await transaction.executeRaw({ sql: word, args: [], argTypes: [] });
+  };
+  let result: T;
+  try {
+    result = await work(sqlOn(transaction, dialect));
+    await say("COMMIT");
+  } catch (error) {
+    await say("ROLLBACK").catch(() => undefined);
+    await transaction.rollback().catch(() => undefined);
+    throw error;
+  }
+  await transaction.commit();
+  return result;
+}
+
+async function runTransaction<T>(client: PrismaClient, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await client.$transaction(work, transactionLimits);
+    } catch (error) {
+      if (!isRaceLost(error) || attempt >= raceRetries) throw asStorageError(error);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs";
+import {
+  DriverAdapterError,
+  type IsolationLevel,
+  type SqlDriverAdapter,
+  type SqlDriverAdapterFactory,
+  type SqlQuery,
+  type SqlResultSet,
+} from "@prisma/driver-adapter-utils";
+import { retryWhileBusy } from "./busy.js";
+import { openDatabase } from "./database-sync.js";
+import { Gate } from "./gate.js";
+import { SqliteConnection } from "./sqlite-connection.js";
+import { adapterError } from "./sqlite-errors.js";
+import {
+  openingPragmas,
+  type SqliteAdapterOptions,
+  type SqliteSettings,
+  sqliteDefaults,
+} from "./sqlite-options.js";
+import { adapterName, SqliteTransaction, statement } from "./sqlite-transaction.js";
+
+/**
+ * All that connect through one factory (the Prisma client, and code that calls the adapter itself) share one
+ * connection, and with it one gate, until it is disposed of.
+ */
+export class SqliteAdapterFactory implements SqlDriverAdapterFactory {
+  readonly provider = "sqlite";
+  readonly adapterName = adapterName;
+  readonly #settings: SqliteSettings;
+  #shared: Promise<SqliteAdapter> | undefined;
+
+  constructor(options: SqliteAdapterOptions) {
+    this.#settings = { ...sqliteDefaults, ...options };
+  }
+
+  connect(): Promise<SqliteAdapter> {
+    this.#shared ??= openAdapter(this.#settings, () => this.#forget()).catch((error: unknown) => {
+      this.#forget();
+      throw adapterError(error);
+    });
+    return this.#shared;
+  }
+
+  #forget(): void {
+    this.#shared = undefined;
+  }
+}
+
+async function openAdapter(settings: SqliteSettings, onDispose: () => void): Promise<SqliteAdapter> {
+  const { path, mode, busyTimeoutMs } = settings;
+  if (mode === "reader" && !existsSync(path)) {
+    throw new DriverAdapterError({ kind: "DatabaseDoesNotExist", db: path });
+  }
+  const database = openDatabase(path, settings.extensions);
+  try {
+    await retryWhileBusy(() => database.exec(openingPragmas(settings)), busyTimeoutMs);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return new SqliteAdapter(new SqliteConnection(database, settings.cachedStatements), settings, onDispose);
+}
+
+/** Code that calls the adapter itself may leave out types (`argTypes: []`): arguments then bind as what they are. */
+export class SqliteAdapter implements SqlDriverAdapter {
+  readonly provider = "sqlite";
+  readonly adapterName = adapterName;
+  readonly #connection: SqliteConnection;
+  readonly #begin: SqlQuery;
+  readonly #busyTimeoutMs: number;
+  readonly #gate: Gate;
+  readonly #onDispose: () => void;
+  #disposed = false;
+
+  constructor(connection: SqliteConnection, settings: SqliteSettings, onDispose: () => void) {
+    this.#connection = connection;
+    // A deferred BEGIN that reads first cannot always become a writer later; a reader has nothing to lock.
+    this.#begin = statement(settings.mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
+    this.#busyTimeoutMs = settings.busyTimeoutMs;
+    this.#gate = new Gate(settings.gateTimeoutMs);
+    this.#onDispose = onDispose;
+  }
+
+  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+    return this.#alone(() => this.#connection.query(query), this.#busyTimeoutMs);
+  }
+
+  executeRaw(query: SqlQuery): Promise<number> {
+    return this.#alone(() => this.#connection.execute(query), this.#busyTimeoutMs);
+  }
+
+  /** A script that found the database locked half way is not tried again. */
+  executeScript(script: string): Promise<void> {
+    return this.#alone(() => this.#connection.script(script), 0);
+  }
+
+  async startTransaction(isolationLevel?: IsolationLevel): Promise<SqliteTransaction> {
+    if (isolationLevel !== undefined && isolationLevel !== "SERIALIZABLE") {
+      throw new DriverAdapterError({ kind: "InvalidIsolationLevel", level: isolationLevel });
+    }
+    if (!this.#gate.tryEnter()) await this.#gate.enter();
+    try {
+      await retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+    } catch (error) {
+      this.#gate.leave();
+      throw adapterError(error);
+    }
+    return new SqliteTransaction(this.#connection, () => this.#gate.leave());
+  }
+
+  /** Closes the connection, rolls back what is open, turns away what waits; a second call does nothing. */
+  async dispose(): Promise<void> {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#onDispose();
+    this.#connection.close();
+    this.#gate.refuse(new DriverAdapterError({ kind: "ConnectionClosed" }));
+  }
+
+  async #alone<T>(work: () => T, busyTimeoutMs: number): Promise<T> {
+    if (!this.#gate.tryEnter()) await this.#gate.enter();
+    try {
+      const result = await retryWhileBusy(work, busyTimeoutMs);
+      if (this.#connection.isTransaction) this.#refuseOpenTransaction();
+      return result;
+    } catch (error) {
+      throw adapterError(error);
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  /** Statements of others would join a transaction that raw SQL left open. */
+  #refuseOpenTransaction(): never {
+    this.#connection.execute(statement("ROLLBACK"));
+    throw new DriverAdapterError({ kind: "InvalidInputValue", message: "raw SQL left a transaction open" });
+  }
+}

@@ -1,0 +1,82 @@
+import { DriverAdapterError, type SqlQuery, type SqlResultSet } from "@prisma/driver-adapter-utils";
+import type { Database, SqlValue } from "./database-sync.js";
+import { bindable } from "./sqlite-args.js";
+import { columnTypes, convertRows } from "./sqlite-columns.js";
+import { isOutOfRange } from "./sqlite-errors.js";
+import { describe, type PreparedStatement, readBigInts, StatementCache } from "./statement-cache.js";
+
+/** One open database. Calls are synchronous and throw what the driver throws. */
+export class SqliteConnection {
+  readonly #database: Database;
+  readonly #statements: StatementCache;
+  #closed = false;
+
+  constructor(database: Database, cachedStatements: number) {
+    this.#database = database;
+    this.#statements = new StatementCache(database, cachedStatements);
+  }
+
+  /** False, too, once SQLite itself ended a transaction: disk full, `ON CONFLICT ROLLBACK`, a COMMIT in raw SQL. */
+  get isTransaction(): boolean {
+    return !this.#closed && this.#database.isTransaction;
+  }
+
+  query(query: SqlQuery): SqlResultSet {
+    const prepared = this.#prepare(query.sql);
+    const args = bindable(query);
+    let columns = prepared.columns ?? describe(prepared);
+    if (columns.names.length === 0) {
+      this.#run(prepared, args);
+      return { columnNames: [], columnTypes: [], rows: [] };
+    }
+    const rows = fetchRows(prepared, args);
+    // Another connection changed the schema under a `SELECT *`, and SQLite prepared the statement anew.
+    if (rows[0] !== undefined && rows[0].length !== columns.names.length) columns = describe(prepared);
+    const types = columnTypes(columns.declared, rows);
+    convertRows(rows, types, prepared.bigints);
+    if (prepared.changesSchema) this.#statements.clear();
+    return { columnNames: [...columns.names], columnTypes: types, rows };
+  }
+
+  execute(query: SqlQuery): number {
+    return this.#run(this.#prepare(query.sql), bindable(query));
+  }
+
+  script(sql: string): void {
+    this.#open().exec(sql);
+    this.#statements.clear();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  #run(prepared: PreparedStatement, args: readonly SqlValue[]): number {
+    const { changes } = prepared.statement.run(...args);
+    if (prepared.changesSchema) this.#statements.clear();
+    return prepared.countsChanges ? Number(changes) : 0;
+  }
+
+  #prepare(sql: string): PreparedStatement {
+    this.#open();
+    return this.#statements.prepare(sql);
+  }
+
+  #open(): Database {
+    if (this.#closed) throw new DriverAdapterError({ kind: "ConnectionClosed" });
+    return this.#database;
+  }
+}
+
+function fetchRows(prepared: PreparedStatement, args: readonly SqlValue[]): unknown[][] {
+  try {
+    return prepared.statement.all(...args) as unknown[][];
+  } catch (error) {
+    if (prepared.bigints || !isOutOfRange(error)) throw error;
+    readBigInts(prepared, true);
+    return prepared.statement.all(...args) as unknown[][];
+  }
+}

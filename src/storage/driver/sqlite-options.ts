@@ -1,0 +1,45 @@
+export interface SqliteAdapterOptions {
+  /** The database file. A writer creates it when missing; a reader needs it to be there. */
+  readonly path: string;
+  /** A reader refuses to write. Its transactions see one snapshot and never wait for the writer. */
+  readonly mode: "writer" | "reader";
+  /** How long to wait for another process that writes. */
+  readonly busyTimeoutMs?: number;
+  /** How long a query or transaction waits in line for the transaction that is open on this connection. */
+  readonly gateTimeoutMs?: number;
+  /** FULL makes a commit durable before it is acknowledged; NORMAL may lose the last ones with the power. */
+  readonly synchronous?: "FULL" | "NORMAL";
+  readonly cacheKib?: number;
+  readonly cachedStatements?: number;
+  /** Paths of SQLite extensions to load. */
+  readonly extensions?: readonly string[];
+}
+
+export type SqliteSettings = Required<SqliteAdapterOptions>;
+
+export const sqliteDefaults = {
+  busyTimeoutMs: 10_000,
+  gateTimeoutMs: 30_000,
+  synchronous: "FULL",
+  cacheKib: 65_536,
+  cachedStatements: 256,
+  extensions: [],
+} as const;
+
+/** SQLite's own wait blocks the event loop: long enough for another process's short transaction, no more. */
+const blockingWaitMs = 50;
+
+export function openingPragmas({ mode, busyTimeoutMs, cacheKib, synchronous }: SqliteSettings): string {
+  return [
+    `PRAGMA busy_timeout = ${Math.min(blockingWaitMs, busyTimeoutMs)}`,
+    `PRAGMA cache_size = -${cacheKib}`,
+    "PRAGMA foreign_keys = ON",
+    ...(mode === "writer"
+      ? [
+          "PRAGMA journal_mode = WAL",
+          `PRAGMA synchronous = ${synchronous}`,
+          "PRAGMA journal_size_limit = 67108864",
+        ]
+      : ["PRAGMA query_only = ON"]),
+  ].join(";");
+}

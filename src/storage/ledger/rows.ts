@@ -1,0 +1,138 @@
+import type * as models from "../gen/sqlite/models.js";
+import { asBigInt, asBuffer, type SqlRow, type SqlValue } from "../sql.js";
+
+export type SessionRow = models.SessionModel;
+export type TurnRow = models.TurnModel;
+export type MessageRow = models.MessageRowModel;
+export type HeadMoveRow = models.HeadMoveModel;
+export type BranchRow = models.BranchModel;
+export type StoredAnswerRow = models.StoredAnswerModel;
+
+/** What a write to a session's thread needs to know of the session. */
+export type SessionHead = Pick<
+  SessionRow,
+  "tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence"
+>;
+
+type Kind = "text" | "int" | "bigint" | "bytes";
+type Columns<Row> = readonly (readonly [key: keyof Row & string, column: string, kind: Kind])[];
+
+/** A table for hand-written SQL: which column holds which property of its row. */
+export class TableShape<Row> {
+  readonly columnList: string;
+  constructor(
+    readonly table: string,
+    readonly columns: Columns<Row>,
+  ) {
+    this.columnList = columns.map(([, column]) => column).join(",");
+  }
+
+  /** `t.a,t.b` */
+  columnsOf(alias: string): string {
+    return this.columns.map(([, column]) => `${alias}.${column}`).join(",");
+  }
+
+  args(row: Row, into: SqlValue[]): void {
+    for (const [key] of this.columns) into.push(row[key] as SqlValue);
+  }
+
+  /** The row that starts at an offset of a result row; undefined where an outer join found none. */
+  read(values: SqlRow, offset = 0): Row | undefined {
+    if (values[offset] === null) return undefined;
+    const row: Record<string, unknown> = {};
+    this.columns.forEach(([key, , kind], index) => {
+      const value = values[offset + index];
+      row[key] = value === null ? null : fromDriver(value, kind);
+    });
+    return row as Row;
+  }
+}
+
+function fromDriver(value: unknown, kind: Kind): unknown {
+  if (kind === "text") return value;
+  if (kind === "int") return Number(value);
+  return kind === "bigint" ? asBigInt(value) : asBuffer(value);
+}
+
+export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["label", "label", "text"],
+  ["headTurnId", "head_turn_id", "text"],
+  ["headBranchId", "head_branch_id", "text"],
+  ["headDepth", "head_depth", "int"],
+  ["headSequence", "head_sequence", "int"],
+]);
+
+export const turnShape = new TableShape<TurnRow>("turns", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["sessionId", "session_id", "text"],
+  ["parentTurnId", "parent_turn_id", "text"],
+  ["branchId", "branch_id", "text"],
+  ["depth", "depth", "int"],
+  ["status", "status", "text"],
+  ["agentRole", "agent_role", "text"],
+  ["model", "model", "text"],
+  ["provider", "provider", "text"],
+  ["toolset", "toolset", "text"],
+  ["permissionsGrantedJson", "permissions_granted_json", "text"],
+  ["permissionsUsedJson", "permissions_used_json", "text"],
+  ["sourceEventJson", "source_event_json", "text"],
+  ["workspacePath", "workspace_path", "text"],
+  ["metadataJson", "metadata_json", "text"],
+  ["inputTokens", "input_tokens", "bigint"],
+  ["outputTokens", "output_tokens", "bigint"],
+  ["cachedInputTokens", "cached_input_tokens", "bigint"],
+  ["cacheWriteTokens", "cache_write_tokens", "bigint"],
+  ["reasoningTokens", "reasoning_tokens", "bigint"],
+  ["stopReason", "stop_reason", "text"],
+  ["error", "error", "text"],
+  ["messageCount", "message_count", "int"],
+  ["o200kTokens", "o200k_tokens", "bigint"],
+  ["contextO200kTokens", "context_o200k_tokens", "bigint"],
+  ["openStateJson", "open_state_json", "text"],
+  ["abandonedItemsJson", "abandoned_items_json", "text"],
+  ["contentHash", "content_hash", "bytes"],
+  ["chainHash", "chain_hash", "bytes"],
+  ["createdUs", "created_us", "bigint"],
+  ["completedUs", "completed_us", "bigint"],
+]);
+
+export const messageShape = new TableShape<MessageRow>("messages", [
+  ["tenantId", "tenant_id", "text"],
+  ["turnId", "turn_id", "text"],
+  ["firstIndex", "first_index", "int"],
+  ["branchId", "branch_id", "text"],
+  ["depth", "depth", "int"],
+  ["messageCount", "message_count", "int"],
+  ["indexJson", "index_json", "text"],
+  ["wire", "wire", "bytes"],
+]);
+
+export const branchShape = new TableShape<BranchRow>("branches", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["parentBranchId", "parent_branch_id", "text"],
+  ["forkDepth", "fork_depth", "int"],
+]);
+
+export const headMoveShape = new TableShape<HeadMoveRow>("head_moves", [
+  ["tenantId", "tenant_id", "text"],
+  ["sessionId", "session_id", "text"],
+  ["sequence", "sequence", "int"],
+  ["fromTurnId", "from_turn_id", "text"],
+  ["toTurnId", "to_turn_id", "text"],
+  ["cause", "cause", "text"],
+  ["createdUs", "created_us", "bigint"],
+]);
+
+export const storedAnswerShape = new TableShape<StoredAnswerRow>("stored_answers", [
+  ["tenantId", "tenant_id", "text"],
+  ["method", "method", "text"],
+  ["requestId", "request_id", "text"],
+  ["requestHash", "request_hash", "bytes"],
+  ["answer", "answer", "bytes"],
+  ["sessionId", "session_id", "text"],
+  ["createdUs", "created_us", "bigint"],
+]);

@@ -1,0 +1,182 @@
+import { LRUCache } from "lru-cache";
+import type { Database } from "../database.js";
+import { asBuffer } from "../sql.js";
+import { asStorageError } from "../storage-error.js";
+import { type MessageRow, sessionHeadShape, type SessionHead, type TurnRow } from "./rows.js";
+
+/** A finished turn's place. */
+export interface ThreadPosition {
+  readonly branchId: string;
+  readonly depth: number;
+}
+
+/** A run of a thread's turns on one branch, both ends included. */
+export interface ThreadSegment {
+  readonly branchId: string;
+  readonly fromDepth: number;
+  readonly toDepth: number;
+}
+
+/** The messages of one turn, in wire form: one piece per write call. */
+export interface StoredTurnMessages {
+  readonly turnId: string;
+  readonly depth: number;
+  readonly wires: readonly Buffer[];
+  readonly indexes: readonly string[];
+}
+
+interface BranchLink {
+  readonly parentBranchId: string | null;
+  readonly forkDepth: number;
+}
+
+/** Turns and messages as they are stored; reads only. */
+export class ThreadStore {
+  /** A branch's origin never changes, so it may be kept for ever; the bound is for memory. */
+  private readonly links = new LRUCache<string, BranchLink>({ max: 100_000 });
+
+  constructor(private readonly database: Database) {}
+
+  /** The head of a session, and the tenant's erasure epoch, in one read. */
+  async findHead(tenantId: string, name: string): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
+    for (const where of headLookups) {
+      const [row] = await this.query(`${selectHead} ${where}`, [tenantId, name]);
+      if (row) {
+        return { session: sessionHeadShape.read(row)!, epoch: Number(row[sessionHeadShape.columns.length] ?? 0) };
+      }
+    }
+    return undefined;
+  }
+
+  async epoch(tenantId: string): Promise<number> {
+    const [row] = await this.query("SELECT epoch FROM erasure_epochs WHERE tenant_id = ?", [tenantId]);
+    return Number(row?.[0] ?? 0);
+  }
+
+  async findTurn(tenantId: string, turnId: string): Promise<TurnRow | undefined> {
+    const row = await this.reading(() =>
+      this.database.reader.turn.findUnique({ where: { tenantId_id: { tenantId, id: turnId } } }),
+    );
+    return row ?? undefined;
+  }
+
+  async findMessages(tenantId: string, turnId: string): Promise<MessageRow[]> {
+    return this.reading(() =>
+      this.database.reader.messageRow.findMany({ where: { tenantId, turnId }, orderBy: { firstIndex: "asc" } }),
+    );
+  }
+
+  /** The runs that make up a thread after a depth, the oldest first. */
+  async segments(tenantId: string, head: ThreadPosition, afterDepth = 0): Promise<ThreadSegment[]> {
+    const segments: ThreadSegment[] = [];
+    let branchId: string | null = head.branchId;
+    let toDepth = head.depth;
+    while (branchId !== null && toDepth > afterDepth) {
+      const link: BranchLink = await this.link(tenantId, branchId);
+      const fromDepth = Math.max(link.forkDepth, afterDepth) + 1;
+      if (fromDepth <= toDepth) segments.push({ branchId, fromDepth, toDepth });
+      toDepth = Math.min(toDepth, link.forkDepth);
+      branchId = link.parentBranchId;
+    }
+    return segments.reverse();
+  }
+
+  /** The messages of a run of turns, the oldest first. */
+  async readSegment(tenantId: string, segment: ThreadSegment): Promise<StoredTurnMessages[]> {
+    const rows = await this.query(selectSegment, [tenantId, segment.branchId, segment.fromDepth, segment.toDepth]);
+    const turns: StoredTurnMessages[] = [];
+    for (const [turnId, depth, indexJson, wire] of rows) {
+      const last = turns.at(-1);
+      if (last?.turnId === turnId) {
+        turns[turns.length - 1] = {
+          ...last!,
+          wires: [...last!.wires, asBuffer(wire)],
+          indexes: [...last!.indexes, indexJson as string],
+        };
+      } else {
+        turns.push({
+          turnId: turnId as string,
+          depth: Number(depth),
+          wires: [asBuffer(wire)],
+          indexes: [indexJson as string],
+        });
+      }
+    }
+    return turns;
+  }
+
+  /** Turns of a run, the newest first. */
+  async listSegment(tenantId: string, segment: ThreadSegment, statuses: readonly string[], limit: number): Promise<TurnRow[]> {
+    return this.reading(() =>
+      this.database.reader.turn.findMany({
+        where: {
+          tenantId,
+          branchId: segment.branchId,
+          depth: { gte: segment.fromDepth, lte: segment.toDepth },
+          ...(statuses.length > 0 ? { status: { in: [...statuses] } } : {}),
+        },
+        orderBy: { depth: "desc" },
+        take: limit,
+      }),
+    );
+  }
+
+  /** Turns written through a session, the newest first. */
+  async listWritten(
+    tenantId: string,
+    sessionId: string,
+    statuses: readonly string[],
+    beforeId: string,
+    limit: number,
+  ): Promise<TurnRow[]> {
+    return this.reading(() =>
+      this.database.reader.turn.findMany({
+        where: {
+          tenantId,
+          sessionId,
+          ...(beforeId ? { id: { lt: beforeId } } : {}),
+          ...(statuses.length > 0 ? { status: { in: [...statuses] } } : {}),
+        },
+        orderBy: { id: "desc" },
+        take: limit,
+      }),
+    );
+  }
+
+  private async link(tenantId: string, branchId: string): Promise<BranchLink> {
+    const key = `${tenantId}/${branchId}`;
+    const known = this.links.get(key);
+    if (known) return known;
+    const [row] = await this.query("SELECT parent_branch_id, fork_depth FROM branches WHERE tenant_id = ? AND id = ?", [
+      tenantId,
+      branchId,
+    ]);
+    // A thread that was erased between two reads: it ends here, and its turns are not found.
+    const link: BranchLink = row
+      ? { parentBranchId: row[0] as string | null, forkDepth: Number(row[1]) }
+      : { parentBranchId: null, forkDepth: 0 };
+    if (row) this.links.set(key, link);
+    return link;
+  }
+
+  private query(text: string, args: readonly (string | number)[]) {
+    return this.reading(() => this.database.sqlReader.query(text, args));
+  }
+
+  private async reading<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw asStorageError(error);
+    }
+  }
+}
+
+const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id WHERE s.tenant_id = ? AND`;
+const headLookups = [
+  "s.label = ?",
+  "s.id = ?",
+  "s.id = (SELECT a.session_id FROM session_aliases a WHERE a.tenant_id = s.tenant_id AND a.alias = ?)",
+];
+const selectSegment =
+  "SELECT turn_id, depth, index_json, wire FROM messages WHERE tenant_id = ? AND branch_id = ? AND depth BETWEEN ? AND ? ORDER BY depth, first_index";

@@ -1,0 +1,340 @@
+import type { Database } from "../database.js";
+import { list, placeholders, type Sql, type SqlValue } from "../sql.js";
+import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
+import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
+import {
+  type BranchRow,
+  branchShape,
+  type HeadMoveRow,
+  headMoveShape,
+  type MessageRow,
+  messageShape,
+  type SessionHead,
+  type StoredAnswerRow,
+  sessionHeadShape,
+  storedAnswerShape,
+  type TableShape,
+  type TurnRow,
+  turnShape,
+} from "./rows.js";
+import { replayAnswer, storedAnswerRow, type WriteKey } from "./stored-answers.js";
+
+/** What a write finds when its transaction begins. Locked until the transaction ends. */
+export interface TurnState {
+  readonly session: SessionHead | undefined;
+  /** The open turn that is written to; undefined for a new one. */
+  readonly turn: TurnRow | undefined;
+  /** The messages of that turn, where the write asked for them. */
+  readonly wires: readonly Buffer[];
+  readonly parent: TurnRow | undefined;
+  /** Whether the place after the parent on the parent's branch is taken. */
+  readonly slotTaken: boolean;
+}
+
+/** What a write changes. Everything in it happens, or nothing. */
+export interface TurnChange<Answer> {
+  readonly turn: TurnRow;
+  readonly messages?: MessageRow | undefined;
+  readonly branch?: BranchRow | undefined;
+  /** Places the earlier messages of the turn on its branch. */
+  readonly placeMessages?: boolean;
+  readonly headMove?: HeadMoveRow | undefined;
+  readonly answer: Answer;
+}
+
+/** One write to a thread: where it goes, and what to do there. */
+export interface TurnWrite<Answer> extends QueuedJob {
+  readonly key: WriteKey<Answer>;
+  readonly createdUs: bigint;
+  /** A new turn, under a session and a parent; or an open turn. */
+  readonly target:
+    | { readonly kind: "session"; readonly session: string; readonly parentTurnId: string }
+    | { readonly kind: "turn"; readonly turnId: string; readonly withMessages: boolean };
+  /** Pure. Throws a QuireError to refuse; then nothing of this write is stored, and the others of its batch go on. */
+  plan(state: TurnState): TurnChange<Answer>;
+}
+
+type AnyWrite = TurnWrite<unknown>;
+
+export class TurnWriter {
+  private readonly queue: WriteQueue<AnyWrite, unknown>;
+
+  constructor(private readonly database: Database) {
+    this.queue = new WriteQueue<AnyWrite, unknown>({
+      run: (writes) => this.database.sqlTransaction((sql) => new TurnBatch(sql, writes).run()),
+      mayRetry: (error, attempt) => isRaceLost(error) && attempt <= raceRetries,
+      maxJobs: 64,
+      maxBytes: 4 * 1024 * 1024,
+    });
+  }
+
+  async write<Answer>(write: TurnWrite<Answer>): Promise<Answer> {
+    try {
+      return (await this.queue.submit(write as AnyWrite)) as Answer;
+    } catch (error) {
+      throw asStorageError(error);
+    }
+  }
+
+  idle(): Promise<void> {
+    return this.queue.idle();
+  }
+}
+
+const tenantOf = (write: AnyWrite) => write.key.tenantId;
+
+/** One transaction's worth of writes, with one statement per table. */
+class TurnBatch {
+  private readonly outcomes = new Map<AnyWrite, Outcome<unknown>>();
+  private readonly turns: TurnRow[] = [];
+  private readonly messages: MessageRow[] = [];
+  private readonly branches: BranchRow[] = [];
+  private readonly headMoves: { readonly move: HeadMoveRow; readonly turn: TurnRow }[] = [];
+  private readonly answers: StoredAnswerRow[] = [];
+  private readonly placed: TurnRow[] = [];
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly writes: readonly AnyWrite[],
+  ) {}
+
+  async run(): Promise<Outcome<unknown>[]> {
+    await this.shareErasureLock();
+    await this.replayAnswered();
+    await this.planPending();
+    await this.store();
+    return this.writes.map((write) => this.outcomes.get(write) ?? { kind: "deferred" });
+  }
+
+  /** An erasure decides from all heads what to remove, so no head may move meanwhile. SQLite has one writer anyway. */
+  private async shareErasureLock(): Promise<void> {
+    if (this.sql.dialect === "sqlite") return;
+    for (const tenantId of new Set(this.writes.map(tenantOf))) {
+      await this.sql.execute(shareErasureLock, [tenantId]);
+    }
+  }
+
+  private async replayAnswered(): Promise<void> {
+    const named = this.writes.filter((write) => write.key.requestId !== "");
+    const seen = new Set<string>();
+    for (const [method, writes] of groupBy(named, (write) => `${tenantOf(write)}\n${write.key.method}`)) {
+      const { tenantId } = writes[0]!.key;
+      const rows = await this.sql.query(
+        `SELECT ${storedAnswerShape.columnList} FROM stored_answers WHERE tenant_id = ? AND method = ? AND request_id IN (${list(writes.length)})`,
+        [tenantId, writes[0]!.key.method, ...writes.map((write) => write.key.requestId)],
+      );
+      const stored = new Map(rows.map((row) => storedAnswerShape.read(row)!).map((row) => [row.requestId, row]));
+      for (const write of writes) {
+        const answer = stored.get(write.key.requestId);
+        const name = `${method}\n${write.key.requestId}`;
+        if (answer) this.outcomes.set(write, attempt(() => replayAnswer(write.key, answer)));
+        // The same id twice in one batch: the second one waits for the first one's answer.
+        else if (seen.has(name)) this.outcomes.set(write, { kind: "deferred" });
+        seen.add(name);
+      }
+    }
+  }
+
+  private async planPending(): Promise<void> {
+    for (const [tenantId, writes] of groupBy(this.pending(), tenantOf)) {
+      const open = await this.readOpenTurns(tenantId, writes);
+      const sessions = await this.readSessions(tenantId, writes, open);
+      const parents = await this.readParents(tenantId, writes, open);
+      const busySessions = new Set<string>();
+      const takenSlots = new Set<string>();
+      for (const write of writes) {
+        const { target } = write;
+        const turn = target.kind === "turn" ? open.get(target.turnId) : undefined;
+        const session = sessions.get(target.kind === "session" ? target.session : (turn?.row.sessionId ?? ""));
+        if (session) {
+          // What this batch does to a session is not in its state yet: a second write to it goes into the next one.
+          if (busySessions.has(session.id)) continue;
+          busySessions.add(session.id);
+        }
+        const parent = parents.get((target.kind === "session" ? target.parentTurnId : turn?.row.parentTurnId) ?? "");
+        const slot = parent ? `${parent.row.branchId}/${parent.row.depth! + 1}` : "";
+        const state: TurnState = {
+          session,
+          turn: turn?.row,
+          wires: turn?.wires ?? [],
+          parent: parent?.row,
+          slotTaken: (parent?.slotTaken ?? false) || takenSlots.has(slot),
+        };
+        const planned = attempt(() => write.plan(state));
+        if (planned.kind !== "done") {
+          this.outcomes.set(write, planned);
+          continue;
+        }
+        this.take(write, planned.answer);
+        const { branchId, depth } = planned.answer.turn;
+        if (branchId !== null) takenSlots.add(`${branchId}/${depth}`);
+      }
+    }
+  }
+
+  private pending(): AnyWrite[] {
+    return this.writes.filter((write) => !this.outcomes.has(write));
+  }
+
+  private take(write: AnyWrite, change: TurnChange<unknown>): void {
+    this.turns.push(change.turn);
+    if (change.messages) this.messages.push(change.messages);
+    if (change.branch) this.branches.push(change.branch);
+    if (change.placeMessages) this.placed.push(change.turn);
+    if (change.headMove) this.headMoves.push({ move: change.headMove, turn: change.turn });
+    if (write.key.requestId !== "") {
+      this.answers.push(storedAnswerRow(write.key, change.answer, change.turn.sessionId, write.createdUs));
+    }
+    this.outcomes.set(write, { kind: "done", answer: change.answer });
+  }
+
+  private async readOpenTurns(tenantId: string, writes: readonly AnyWrite[]) {
+    const found = new Map<string, { readonly row: TurnRow; readonly wires: readonly Buffer[] }>();
+    for (const { target } of writes) {
+      if (target.kind !== "turn" || found.has(target.turnId)) continue;
+      const [first] = await this.sql.query(`${selectTurns} WHERE tenant_id = ? AND id = ?`, [tenantId, target.turnId]);
+      const row = first && turnShape.read(first);
+      if (!row) continue;
+      const wires = target.withMessages ? await this.sql.query(selectWires, [tenantId, target.turnId]) : [];
+      found.set(target.turnId, { row, wires: wires.map(([wire]) => wire as Buffer) });
+    }
+    return found;
+  }
+
+  /** The sessions of the batch by what the writes call them: label, id, or alias. Locks them in one order. */
+  private async readSessions(
+    tenantId: string,
+    writes: readonly AnyWrite[],
+    open: ReadonlyMap<string, { readonly row: TurnRow }>,
+  ): Promise<Map<string, SessionHead>> {
+    const names = new Set<string>();
+    for (const { target } of writes) {
+      if (target.kind === "session") names.add(target.session);
+      else if (open.has(target.turnId)) names.add(open.get(target.turnId)!.row.sessionId);
+    }
+    const found = new Map<string, SessionHead>();
+    if (names.size === 0) return found;
+    const wanted = [...names];
+    const direct = await this.selectSessions(
+      `tenant_id = ? AND (label IN (${list(wanted.length)}) OR id IN (${list(wanted.length)}))`,
+      [tenantId, ...wanted, ...wanted],
+    );
+    for (const session of direct) found.set(session.id, session);
+    for (const session of direct) found.set(session.label, session);
+    const missing = wanted.filter((name) => !found.has(name));
+    if (missing.length === 0) return found;
+    const aliases = await this.sql.query(
+      `SELECT alias, session_id FROM session_aliases WHERE tenant_id = ? AND alias IN (${list(missing.length)})`,
+      [tenantId, ...missing],
+    );
+    if (aliases.length === 0) return found;
+    const ids = aliases.map(([, sessionId]) => sessionId as string);
+    for (const session of await this.selectSessions(`tenant_id = ? AND id IN (${list(ids.length)})`, [tenantId, ...ids])) {
+      for (const [alias, sessionId] of aliases) if (sessionId === session.id) found.set(alias as string, session);
+    }
+    return found;
+  }
+
+  private async selectSessions(where: string, args: readonly SqlValue[]): Promise<SessionHead[]> {
+    const lock = this.sql.dialect === "postgresql" ? " ORDER BY id FOR UPDATE" : "";
+    const rows = await this.sql.query(`SELECT ${sessionHeadShape.columnList} FROM sessions WHERE ${where}${lock}`, args);
+    return rows.map((row) => sessionHeadShape.read(row)!);
+  }
+
+  private async readParents(
+    tenantId: string,
+    writes: readonly AnyWrite[],
+    open: ReadonlyMap<string, { readonly row: TurnRow }>,
+  ) {
+    const ids = new Set<string>();
+    for (const { target } of writes) {
+      const id = target.kind === "session" ? target.parentTurnId : open.get(target.turnId)?.row.parentTurnId;
+      if (id) ids.add(id);
+    }
+    const found = new Map<string, { readonly row: TurnRow; readonly slotTaken: boolean }>();
+    if (ids.size === 0) return found;
+    const rows = await this.sql.query(`${selectParents} IN (${list(ids.size)})`, [tenantId, ...ids]);
+    for (const values of rows) {
+      const row = turnShape.read(values)!;
+      found.set(row.id, { row, slotTaken: values[turnShape.columns.length] !== null });
+    }
+    return found;
+  }
+
+  private async store(): Promise<void> {
+    await this.insert(branchShape, this.branches, "");
+    await this.insert(turnShape, this.turns, upsertTurn);
+    await this.insert(messageShape, this.messages, "");
+    for (const turn of this.placed) await this.sql.execute(placeMessagesSql, [turn.branchId, turn.depth, turn.tenantId, turn.id]);
+    await this.moveHeads();
+    await this.insert(headMoveShape, this.headMoves.map(({ move }) => move), "");
+    await this.insert(storedAnswerShape, this.answers, "");
+  }
+
+  private async insert<Row>(shape: TableShape<Row>, rows: readonly Row[], onConflict: string): Promise<void> {
+    if (rows.length === 0) return;
+    const args: SqlValue[] = [];
+    for (const row of rows) shape.args(row, args);
+    await this.sql.execute(
+      `INSERT INTO ${shape.table} (${shape.columnList}) VALUES ${placeholders(rows.length, shape.columns.length)}${onConflict}`,
+      args,
+    );
+  }
+
+  /** Every move is conditional on the head it was planned from; one that no longer holds undoes the batch. */
+  private async moveHeads(): Promise<void> {
+    if (this.headMoves.length === 0) return;
+    const args: SqlValue[] = [];
+    for (const { move, turn } of this.headMoves) {
+      args.push(move.tenantId, move.sessionId, move.sequence, turn.id, turn.branchId, turn.depth, move.createdUs);
+    }
+    const moved = await this.sql.execute(moveHeadsSql(this.headMoves.length), args);
+    if (moved !== this.headMoves.length) throw new Error("a session's head moved under the batch that had read it");
+  }
+}
+
+/** The PostgreSQL lock that writers of a tenant share and an erasure holds alone. */
+export function erasureLock(function_: string, parameter: string): string {
+  return `SELECT ${function_}(hashtextextended('quire-erasure/' || CAST(${parameter} AS TEXT), 0))`;
+}
+
+const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "?");
+
+const selectTurns = `SELECT ${turnShape.columnList} FROM turns`;
+const selectWires = "SELECT wire FROM messages WHERE tenant_id = ? AND turn_id = ? ORDER BY first_index";
+const selectParents = `SELECT ${turnShape.columnsOf("t")}, next.id FROM turns t LEFT JOIN turns next ON next.tenant_id = t.tenant_id AND next.branch_id = t.branch_id AND next.depth = t.depth + 1 WHERE t.tenant_id = ? AND t.id`;
+const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.columns
+  .slice(2)
+  .map(([, column]) => `${column} = excluded.${column}`)
+  .join(", ")}`;
+const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE tenant_id = ? AND turn_id = ?";
+
+function moveHeadsSql(count: number): string {
+  const row =
+    "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS BIGINT))";
+  return `WITH moves (tenant_id, session_id, sequence, turn_id, branch_id, depth, moved_us) AS (VALUES ${Array(count).fill(row).join(",")})
+UPDATE sessions SET head_turn_id = moves.turn_id, head_branch_id = moves.branch_id, head_depth = moves.depth,
+  head_sequence = moves.sequence, updated_us = moves.moved_us
+FROM moves WHERE sessions.tenant_id = moves.tenant_id AND sessions.id = moves.session_id
+  AND sessions.head_sequence = moves.sequence - 1`;
+}
+
+function attempt<T>(work: () => T): { kind: "done"; answer: T } | { kind: "failed"; error: unknown } {
+  try {
+    return { kind: "done", answer: work() };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+

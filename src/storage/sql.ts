@@ -1,0 +1,70 @@
+import type { ArgType, SqlQueryable } from "@prisma/driver-adapter-utils";
+
+export type Dialect = "sqlite" | "postgresql";
+export type SqlValue = string | number | bigint | Buffer | null;
+export type SqlRow = readonly unknown[];
+
+/**
+ * Hand-written SQL on the same driver adapter, connections and transactions that the Prisma client uses; for
+ * the paths where the client's own cost would be most of the work. Texts use `?`, which PostgreSQL gets as `$1`, `$2`, ...
+ */
+export interface Sql {
+  readonly dialect: Dialect;
+  query(text: string, args: readonly SqlValue[]): Promise<readonly SqlRow[]>;
+  execute(text: string, args: readonly SqlValue[]): Promise<number>;
+}
+
+export function sqlOn(queryable: SqlQueryable, dialect: Dialect): Sql {
+  const prepare = dialect === "sqlite" ? sqliteQuery : postgresQuery;
+  return {
+    dialect,
+    async query(text, args) {
+      return (await queryable.queryRaw(prepare(text, args))).rows;
+    },
+    execute(text, args) {
+      return queryable.executeRaw(prepare(text, args));
+    },
+  };
+}
+
+const untyped: ArgType[] = [];
+
+function sqliteQuery(text: string, args: readonly SqlValue[]) {
+  return { sql: text, args: args as SqlValue[], argTypes: untyped };
+}
+
+const anyType: ArgType = { scalarType: "unknown", arity: "scalar" };
+const numberedTexts = new Map<string, string>();
+
+function postgresQuery(text: string, args: readonly SqlValue[]) {
+  let sql = numberedTexts.get(text);
+  if (sql === undefined) {
+    let position = 0;
+    sql = text.replaceAll("?", () => `$${++position}`);
+    if (numberedTexts.size > 1_000) numberedTexts.clear();
+    numberedTexts.set(text, sql);
+  }
+  return { sql, args: args as SqlValue[], argTypes: args.map(() => anyType) };
+}
+
+/** `(?,?),(?,?)` for so many rows of so many values. */
+export function placeholders(rows: number, columns: number): string {
+  const row = `(${Array(columns).fill("?").join(",")})`;
+  return Array(rows).fill(row).join(",");
+}
+
+/** `?,?,?` for a list of values. */
+export function list(count: number): string {
+  return Array(count).fill("?").join(",");
+}
+
+/** The drivers give 64-bit integers as numbers, strings or bigints. */
+export function asBigInt(value: unknown): bigint {
+  return BigInt(value as string | number | bigint);
+}
+
+export function asBuffer(value: unknown): Buffer {
+  if (Buffer.isBuffer(value)) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  throw new TypeError(`expected bytes, not ${typeof value}`);
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../../src/storage/driver/database-sync.js";
+import { StatementCache } from "../../../src/storage/driver/statement-cache.js";
+
+describe("the statement cache", () => {
+  it("prepares a text once, and forgets the least recently used", () => {
+    const database = openDatabase(":memory:");
+    onTestFinished(() => database.close());
+    const cache = new StatementCache(database, 2);
+    const one = cache.prepare("SELECT 1");
+    const two = cache.prepare("SELECT 2");
+    expect(cache.prepare("SELECT 1")).toBe(one);
+    cache.prepare("SELECT 3");
+    expect(cache.prepare("SELECT 1")).toBe(one);
+    expect(cache.prepare("SELECT 2")).not.toBe(two);
+  });
+
+  it("keeps nothing that does not parse", () => {
+    const database = openDatabase(":memory:");
+    onTestFinished(() => database.close());
+    const cache = new StatementCache(database, 2);
+    expect(() => cache.prepare("SELEC 1")).toThrow("syntax error");
+    expect(() => cache.prepare("")).toThrow();
+  });
+});
