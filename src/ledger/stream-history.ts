@@ -1,7 +1,7 @@
 import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
 import { QuireError } from "../errors/quire-error.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { StoredTurnMessages, ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
+import type { ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
 import type { LedgerDeps } from "./deps.js";
 import { messageSizes } from "./message-codec.js";
 import { requireFinished } from "./open-turn.js";
@@ -21,13 +21,16 @@ interface ResolvedThread {
 
 const batchBytes = 64 * 1024;
 
-/** The messages of a thread as encoded StreamHistoryResponse batches: the stored bytes, copied through. */
+/** One StreamHistoryResponse in wire form, in pieces: together they are the message. */
+export type HistoryBatch = readonly Buffer[];
+
+/** The messages of a thread in batches: the stored bytes, which nobody encodes again. */
 export async function* streamHistory(
   deps: LedgerDeps,
   tenantId: string,
   command: StreamHistory,
   signal?: AbortSignal,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<HistoryBatch> {
   const thread = await resolveThread(deps, tenantId, command.thread);
   const depth = thread.position?.depth ?? 0;
   const afterDepth = Math.max(
@@ -41,7 +44,16 @@ export async function* streamHistory(
   for (const segment of segments) {
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
-      for (const turn of turns) for (const piece of pieces(turn)) if (batch.add(piece)) yield batch.take();
+      for (const turn of turns) {
+        for (let index = 0; index < turn.wires.length; index++) {
+          const wire = turn.wires[index]!;
+          if (wire.length > batchBytes) {
+            for (const message of cutIntoMessages(wire, turn.indexes[index]!)) if (batch.add(message)) yield batch.take();
+          } else if (batch.add(wire)) {
+            yield batch.take();
+          }
+        }
+      }
     }
   }
   if (!batch.isEmpty) yield batch.take();
@@ -49,45 +61,39 @@ export async function* streamHistory(
 
 /** Collects stored bytes into one message of the stream. */
 class Batch {
-  private chunks: Buffer[];
+  private pieces: Buffer[];
   private bytes: number;
 
   constructor(first: Buffer) {
-    this.chunks = [first];
+    this.pieces = [first];
     this.bytes = first.length;
   }
 
   /** Whether the batch is now full. */
   add(piece: Buffer): boolean {
-    this.chunks.push(piece);
+    this.pieces.push(piece);
     this.bytes += piece.length;
     return this.bytes >= batchBytes;
   }
 
   get isEmpty(): boolean {
-    return this.chunks.length === 0;
+    return this.pieces.length === 0;
   }
 
-  take(): Buffer {
-    const taken = Buffer.concat(this.chunks, this.bytes);
-    this.chunks = [];
+  take(): HistoryBatch {
+    const taken = this.pieces;
+    this.pieces = [];
     this.bytes = 0;
     return taken;
   }
 }
 
-/** A turn's bytes in pieces that fit a batch; only between messages can they be cut. */
-function* pieces(turn: StoredTurnMessages): Generator<Buffer> {
-  for (const [index, wire] of turn.wires.entries()) {
-    if (wire.length <= batchBytes) {
-      yield wire;
-      continue;
-    }
-    let start = 0;
-    for (const bytes of messageSizes(turn.indexes[index]!)) {
-      yield wire.subarray(start, start + bytes);
-      start += bytes;
-    }
+/** A piece that is too large for one batch can be cut between its messages, and only there. */
+function* cutIntoMessages(wire: Buffer, indexJson: string): Generator<Buffer> {
+  let start = 0;
+  for (const bytes of messageSizes(indexJson)) {
+    yield wire.subarray(start, start + bytes);
+    start += bytes;
   }
 }
 

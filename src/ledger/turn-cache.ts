@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { StoredTurnMessages, ThreadSegment, ThreadStore } from "../storage/ledger/thread-store.js";
 
 const pageTurns = 64;
-/** One read of the database gives about so much, and so holds up the event loop for a few milliseconds at most. */
-const targetReadBytes = 1024 * 1024;
+/** One read of the database gives about so much: little enough to hold up nobody, and to be sent before it grows old. */
+const targetReadBytes = 256 * 1024;
 
 /** Turns of one branch from a depth on, without gaps. */
 interface Page {

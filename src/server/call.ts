@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type {
   handleServerStreamingCall,
@@ -24,6 +24,8 @@ export interface CallDeps {
   readonly ids: Ids;
   /** Aborts when the server no longer waits for calls that go on. */
   readonly stopping: AbortSignal;
+  /** Aborts when the server is told to stop: calls without an end of their own end then. */
+  readonly draining: AbortSignal;
 }
 
 /** Until tokens say otherwise. */
@@ -36,8 +38,22 @@ class MalformedRequest {
   constructor(readonly cause: unknown) {}
 }
 
-/** A response in wire form, which is sent as it is. */
-export type EncodedResponse = Buffer;
+/** A response in wire form: pieces that together are the message. */
+export type EncodedResponse = readonly Buffer[];
+
+const scratch = Buffer.allocUnsafeSlow(256 * 1024);
+
+/** Puts the pieces together in one buffer for all: grpc-js copies what a serializer gives before it does anything else. */
+function joined(pieces: EncodedResponse): Buffer {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (bytes > scratch.length) return Buffer.concat(pieces, bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    scratch.set(piece, at);
+    at += piece.length;
+  }
+  return scratch.subarray(0, bytes);
+}
 
 interface Codec<T> {
   decode(input: BinaryReader): T;
@@ -45,10 +61,34 @@ interface Codec<T> {
 }
 
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** A request may be many megabytes; of empty elements, which take two bytes each, it could hold more than memory does. */
+const maxValues = 1_000_000;
+
+class StrictReader extends BinaryReader {
+  constructor(bytes: Uint8Array) {
+    super(bytes, (text) => strictDecoder.decode(text));
+    // Every tag, length and number takes a byte at least, so most requests need no count.
+    if (bytes.length <= maxValues) return;
+    const read = this.uint32;
+    let left = maxValues;
+    this.uint32 = () => {
+      if (left-- === 0) throw new RangeError(`more than ${maxValues} values`);
+      return read.call(this);
+    };
+  }
+}
+
+function decodeStrictly<T>(bytes: Uint8Array, codec: Codec<T>): T {
+  const reader = new StrictReader(bytes);
+  const message = codec.decode(reader);
+  // Generated code stops at a tag that cannot be, and would leave out what follows it.
+  if (reader.pos !== reader.len) throw new RangeError("bytes after the end of the message");
+  return message;
+}
 
 /**
  * A method whose requests are decoded strictly (text that is not UTF-8 is refused, and not changed), and whose
- * handler may answer with bytes that are encoded already.
+ * handler may answer in wire form.
  */
 export function method<Request, Response>(
   definition: MethodDefinition<Request, Response>,
@@ -59,12 +99,12 @@ export function method<Request, Response>(
     ...definition,
     requestDeserialize: (bytes) => {
       try {
-        return request.decode(new BinaryReader(bytes, (text) => strictDecoder.decode(text)));
+        return decodeStrictly(bytes, request);
       } catch (error) {
         return new MalformedRequest(error) as Request;
       }
     },
-    responseSerialize: (value) => (Buffer.isBuffer(value) ? value : Buffer.from(response.encode(value).finish())),
+    responseSerialize: (value) => (Array.isArray(value) ? joined(value) : Buffer.from(response.encode(value).finish())),
   };
 }
 
@@ -100,15 +140,17 @@ export function serverStream<Request, Response>(
   name: string,
   validate: (request: Request) => void,
   handle: (request: Request, context: CallContext) => AsyncIterable<Response | EncodedResponse>,
+  stopping: AbortSignal = deps.stopping,
 ): handleServerStreamingCall<Request, Response> {
   return (call) => {
     const started = deps.clock.now();
-    const { signal, release } = signalOf(call, deps.stopping);
+    const { signal, release } = signalOf(call, stopping);
     const run = async () => {
       validate(decoded(call.request, name));
+      const room = new SendRoom(call, signal);
       for await (const response of handle(call.request, { tenantId, signal })) {
         signal.throwIfAborted();
-        if (!call.write(response as Response)) await drained(call, signal);
+        await room.send(response);
       }
       signal.throwIfAborted();
     };
@@ -124,8 +166,31 @@ export function serverStream<Request, Response>(
   };
 }
 
-async function drained<Request, Response>(call: ServerWritableStream<Request, Response>, signal: AbortSignal): Promise<void> {
-  await once(call, "drain", { signal });
+/** About how many bytes may wait for a client; one response that is larger waits alone. */
+const maxWaitingBytes = 1024 * 1024;
+
+/** Counts what waits to be sent: grpc-js counts responses, however large they are. */
+class SendRoom<Request, Response> {
+  private waitingBytes = 0;
+  private readonly sent = new EventEmitter();
+
+  constructor(
+    private readonly call: ServerWritableStream<Request, Response>,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async send(response: Response | EncodedResponse): Promise<void> {
+    const bytes = Buffer.isBuffer(response) ? response.length : 0;
+    while (this.waitingBytes > 0 && this.waitingBytes + bytes > maxWaitingBytes) {
+      await once(this.sent, "sent", { signal: this.signal });
+    }
+    this.waitingBytes += bytes;
+    const hasRoom = this.call.write(response as Response, () => {
+      this.waitingBytes -= bytes;
+      this.sent.emit("sent");
+    });
+    if (!hasRoom) await once(this.call, "drain", { signal: this.signal });
+  }
 }
 
 function decoded<Request>(request: Request, name: string): Request {
@@ -157,7 +222,7 @@ function cancellation(call: AnyCall): QuireError {
 }
 
 function failure(deps: CallDeps, name: string, started: number, call: AnyCall, signal: AbortSignal, thrown: unknown) {
-  const error = signal.aborted && !(thrown instanceof QuireError) ? QuireError.from(signal.reason) : QuireError.from(thrown);
+  const error = QuireError.from(signal.aborted && isAbort(thrown) ? signal.reason : thrown);
   const fields = { method: name, reason: error.reason, ms: deps.clock.now() - started };
   if (error.reason === "INTERNAL") {
     const incident = deps.ids.next();
@@ -169,9 +234,17 @@ function failure(deps: CallDeps, name: string, started: number, call: AnyCall, s
   return toServiceError(error);
 }
 
+/** Whether the work ended because it was told to: then the signal knows best why. */
+function isAbort(thrown: unknown): boolean {
+  return !(thrown instanceof QuireError) || thrown.reason === "CANCELLED";
+}
+
+/** An error for the log. What it quotes may be content, and so may all but the last line of what Prisma says. */
 function describe(cause: unknown): object {
-  if (!(cause instanceof Error)) return { message: String(cause) };
-  return { name: cause.name, message: cause.message, stack: cause.stack };
+  if (!(cause instanceof Error)) return { message: typeof cause };
+  const message = (cause.message.trim().split("\n").at(-1) ?? "").replace(/(["'`]).*\1/gs, "$1…$1");
+  const frames = cause.stack?.split("\n").filter((line) => /^\s+at /.test(line));
+  return { name: cause.name, message, stack: frames?.join("\n") };
 }
 
 function logEnd(deps: CallDeps, name: string, started: number): void {

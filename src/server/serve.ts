@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { HealthImplementation } from "grpc-health-check";
 import type { Config } from "../config/options.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { LedgerDeps } from "../ledger/deps.js";
 import type { Logger } from "../telemetry/logger.js";
 import { ledgerHandlers, ledgerService } from "./handlers/ledger.js";
+import { addHealth } from "./health.js";
 import { createReflection } from "./reflection.js";
 
 export interface RunningServer {
@@ -22,10 +23,11 @@ export async function serve(config: Config, ledger: LedgerDeps, logger: Logger):
     "grpc.max_send_message_length": -1,
   });
   const stopping = new AbortController();
-  const deps = { logger, clock: systemClock, ids: systemIds, stopping: stopping.signal };
+  const draining = new AbortController();
+  const signals = { stopping: stopping.signal, draining: draining.signal };
+  const deps = { logger, clock: systemClock, ids: systemIds, ...signals };
   server.addService(ledgerService, { ...ledgerHandlers(deps, ledger) });
-  const health = new HealthImplementation({ "": "SERVING", "quire.v1.LedgerService": "SERVING" });
-  health.addToServer(server);
+  addHealth(server, draining.signal);
   createReflection().addToServer(server);
 
   const credentials = serverCredentials(config);
@@ -39,8 +41,7 @@ export async function serve(config: Config, ledger: LedgerDeps, logger: Logger):
   return {
     addresses,
     async stop() {
-      health.setStatus("", "NOT_SERVING");
-      health.setStatus("quire.v1.LedgerService", "NOT_SERVING");
+      draining.abort();
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       // Calls get the grace time, then a last moment to be told that the server goes down, then they are cut off.
       const timers = [
@@ -55,13 +56,21 @@ export async function serve(config: Config, ledger: LedgerDeps, logger: Logger):
 
 function serverCredentials(config: Config): ServerCredentials {
   if (!config.tlsCertificate) return ServerCredentials.createInsecure();
-  const pair = { cert_chain: readFileSync(config.tlsCertificate), private_key: readFileSync(config.tlsKey) };
-  return ServerCredentials.createSsl(null, [pair]);
+  const cert_chain = readPem(config.tlsCertificate, "--tls-certificate");
+  const private_key = readPem(config.tlsKey, "--tls-key");
+  return ServerCredentials.createSsl(null, [{ cert_chain, private_key }]);
+}
+
+function readPem(file: string, flag: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new Error(`the file ${file} of ${flag} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 async function bind(server: Server, address: string, credentials: ServerCredentials): Promise<string> {
-  // A socket file that a killed server left behind would block the address for ever.
-  if (address.startsWith("unix:")) await rm(address.slice("unix:".length), { force: true });
+  if (address.startsWith("unix:")) await removeStaleSocket(address.slice("unix:".length));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => {
       if (error) reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
@@ -69,4 +78,22 @@ async function bind(server: Server, address: string, credentials: ServerCredenti
     });
   });
   return address.startsWith("unix:") ? address : `${address.slice(0, address.lastIndexOf(":"))}:${port}`;
+}
+
+/** A socket file that a killed server left behind would block the address for ever; one that someone serves stays. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSocket() && !(await isServed(path))) await rm(path, { force: true });
+}
+
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const settle = (served: boolean) => {
+      socket.destroy();
+      resolve(served);
+    };
+    socket.once("connect", () => settle(true));
+    socket.once("error", () => settle(false));
+  });
 }

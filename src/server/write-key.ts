@@ -9,8 +9,9 @@ interface Codec<T> {
 const noHash = Buffer.alloc(0);
 
 /**
- * What makes a write idempotent. The hash is over the decoded request with its maps in order, so that the same request
- * counts as the same from any client library, whatever order it writes maps in.
+ * What makes a write idempotent. The hash is over the decoded request with its maps in order and without the fields that
+ * only the server sets, so that the same request counts as the same from any client library, whatever order it writes
+ * maps in.
  */
 export function writeKey<Request extends { readonly requestId: string }, Answer>(
   tenantId: string,
@@ -24,21 +25,34 @@ export function writeKey<Request extends { readonly requestId: string }, Answer>
     tenantId,
     method,
     requestId,
-    requestHash: requestId === "" ? noHash : sha256(requestCodec.encode(inOrder(request)).finish()),
+    requestHash: requestId === "" ? noHash : sha256(requestCodec.encode(canonical(request)).finish()),
     encode: (answer) => Buffer.from(answerCodec.encode(answer).finish()),
     decode: (bytes) => answerCodec.decode(bytes),
   };
 }
 
+type Fields = { readonly [key: string]: unknown };
 type Tags = { readonly [key: string]: string };
-const mapFields = ["metadata", "setMetadata"] as const;
 
-function inOrder<Request extends object>(request: Request): Request {
-  const fields = request as { [key: string]: unknown };
+const setByServer = { id: "", turnId: "", index: 0, o200kTokens: 0, contextO200kTokens: 0, createTime: undefined };
+
+/** What is done to the fields of a request, and of its `details` and `result`. */
+const rules: { readonly [field: string]: (value: unknown) => unknown } = {
+  metadata: (tags) => sorted(tags as Tags),
+  setMetadata: (tags) => sorted(tags as Tags),
+  messages: (messages) => (messages as readonly Fields[]).map((message) => ({ ...message, ...setByServer })),
+  calls: () => [],
+  details: (details) => canonical(details as Fields),
+  result: (result) => canonical(result as Fields),
+};
+
+function canonical<Message extends object>(message: Message): Message {
   const changed: { [key: string]: unknown } = {};
-  for (const field of mapFields) if (fields[field]) changed[field] = sorted(fields[field] as Tags);
-  if (fields.details) changed.details = inOrder(fields.details);
-  return Object.keys(changed).length === 0 ? request : { ...request, ...changed };
+  for (const [field, value] of Object.entries(message)) {
+    const rule = rules[field];
+    if (rule && value !== undefined) changed[field] = rule(value);
+  }
+  return { ...message, ...changed };
 }
 
 function sorted(tags: Tags): Tags {

@@ -2,12 +2,16 @@ import { TaskStatus } from "../../contract/gen/quire/v1/session.js";
 import { CliError } from "../cli-error.js";
 import { type ClaudeCodeEntry, readEntries } from "./claude-code-entry.js";
 import { buildTree } from "./claude-code-tree.js";
+import { cleanName, wholeCharacters } from "./clean-name.js";
 import { Findings } from "./findings.js";
 import { isObject, textAt } from "./json.js";
 import { shortMetadata } from "./metadata.js";
 import { lastLeafBelow, planBranches, type TreeNode } from "./plan-branches.js";
 import { type JsonLine, readJsonLines } from "./read-json.js";
 import type { Importer, PlannedSession } from "./transcript.js";
+
+// 65,536 bytes at the most that a character can take.
+const TASK_LENGTH = 16_384;
 
 /**
  * A Claude Code transcript. The branch of the last message is the session, other branches become forks, and each
@@ -25,7 +29,7 @@ export const importClaudeCodeJsonl: Importer = (fileText, { label }) => {
       'the file is no Claude Code transcript: it holds no "user" or "assistant" lines with a message',
     );
   }
-  const workspacePath = main.map(({ raw }) => textAt(raw, "cwd")).find(Boolean) ?? "";
+  const workspacePath = cleanName(main.map(({ raw }) => textAt(raw, "cwd")).find(Boolean) ?? "", 4096);
   const metadata = shortMetadata(sessionMetadata(main, lines), findings);
   const { nodes, lastNode } = buildTree(main, findings);
   const leaf = lastLeafBelow(nodes, lastNode);
@@ -87,7 +91,8 @@ function planSidechain(
 
 function firstText(nodes: readonly TreeNode[]): string {
   for (const part of nodes.flatMap(({ messages }) => messages).flatMap(({ parts }) => parts)) {
-    if (part.content?.$case === "text") return part.content.value.text.slice(0, 16_384);
+    if (part.content?.$case === "text")
+      return wholeCharacters(part.content.value.text.replaceAll("\0", "").slice(0, TASK_LENGTH));
   }
   return "";
 }
@@ -97,7 +102,7 @@ function callWith(prompt: string, nodes: readonly TreeNode[]): string {
   const wanted = `"prompt":${JSON.stringify(prompt)}`;
   for (const part of nodes.flatMap(({ messages }) => messages).flatMap(({ parts }) => parts)) {
     if (part.content?.$case !== "toolCall" || prompt === "") continue;
-    if (part.content.value.argumentsJson.includes(wanted)) return part.content.value.callId.slice(0, 256);
+    if (part.content.value.argumentsJson.includes(wanted)) return cleanName(part.content.value.callId, 256);
   }
   return "";
 }

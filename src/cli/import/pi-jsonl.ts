@@ -1,4 +1,5 @@
 import { CliError } from "../cli-error.js";
+import { cleanName } from "./clean-name.js";
 import { Findings } from "./findings.js";
 import { isObject, type JsonObject, objectAt, textAt } from "./json.js";
 import { shortMetadata } from "./metadata.js";
@@ -25,7 +26,7 @@ export const importPiJsonl: Importer = (fileText, { label }) => {
     lastLeafBelow(nodes, last.id),
     {
       label,
-      workspacePath: textAt(header, "cwd"),
+      workspacePath: cleanName(textAt(header, "cwd"), 4096),
       metadata: shortMetadata(sessionMetadata(header, lines), findings),
     },
     findings,

@@ -28,7 +28,7 @@ function planTurn(turn: CutTurn, findings: Findings, workspacePath: string): Pla
     details: TurnDetails.fromPartial({
       model: cleanName(last("model"), 256),
       provider: cleanName(last("provider"), 64),
-      workspacePath: cleanName(workspacePath, 4096),
+      workspacePath,
       metadata: turnMetadata(turn.messages, findings),
     }),
     result: {

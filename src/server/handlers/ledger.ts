@@ -116,8 +116,12 @@ export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerS
       (request, { tenantId, signal }) =>
         streamHistory(ledger, tenantId, { ...request, thread: request.thread! }, signal),
     ),
-    watchSession: serverStream(deps, "WatchSession", validation.validateWatchSession, (request, context) =>
-      watchEvents(ledger, request, context),
+    watchSession: serverStream(
+      deps,
+      "WatchSession",
+      validation.validateWatchSession,
+      (request, context) => watchEvents(ledger, request, context),
+      deps.draining,
     ),
   };
 }

@@ -38,7 +38,7 @@ export class Checker {
 
   text(field: string, value: string, bounds: TextBounds): void {
     const { min = 0, max, unit } = bounds;
-    const size = unit === "bytes" ? byteLength(value, max) : value.length;
+    const size = unit === "bytes" ? byteLength(value, max) : characters(value, max);
     const name = unit ?? "characters";
     if (size < min) this.wrong(field, min === 1 ? "is required" : `must have at least ${min} ${name}`);
     else if (size > max) this.wrong(field, `has more than ${max.toLocaleString("en")} ${name}`);
@@ -95,6 +95,11 @@ export class Checker {
 /** A string has at least as many UTF-8 bytes as UTF-16 units, so most long ones are settled without encoding. */
 function byteLength(value: string, max: number): number {
   return value.length > max ? value.length : Buffer.byteLength(value);
+}
+
+/** Characters as people and other languages count them, not UTF-16 units, of which some characters take two. */
+function characters(value: string, max: number): number {
+  return value.length <= max || value.length > 2 * max ? value.length : [...value].length;
 }
 
 function shortName(value: string): string {

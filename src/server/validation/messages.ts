@@ -4,6 +4,7 @@ import type { Checker } from "./checker.js";
 const contentBytes = 4 * 1024 * 1024;
 const inlineBytes = 1024 * 1024;
 const noteBytes = 65_536;
+const maxPieces = 256;
 
 export const maxMessagesPerCall = 4_096;
 
@@ -19,14 +20,20 @@ export function checkMessages(checker: Checker, field: string, messages: readonl
 
 function checkMessage(checker: Checker, field: string, message: Message): void {
   checker.oneOf(`${field}.role`, message.role, roles);
-  checker.count(`${field}.parts`, message.parts, 1, 256);
-  checker.count(`${field}.context_parts`, message.contextParts, 0, 256);
+  checker.count(`${field}.parts`, message.parts, 1, maxPieces);
+  checker.count(`${field}.context_parts`, message.contextParts, 0, maxPieces);
   checker.text(`${field}.context_json`, message.contextJson, { max: noteBytes, unit: "bytes", content: true });
   if (message.contextJson !== "" && !isJsonObject(message.contextJson)) {
     checker.wrong(`${field}.context_json`, "is not a JSON object");
   }
-  for (const [index, part] of message.parts.entries()) checkPart(checker, `${field}.parts[${index}]`, part);
-  for (const [index, part] of message.contextParts.entries()) checkPart(checker, `${field}.context_parts[${index}]`, part);
+  checkParts(checker, `${field}.parts`, message.parts);
+  checkParts(checker, `${field}.context_parts`, message.contextParts);
+}
+
+function checkParts(checker: Checker, field: string, parts: readonly Part[]): void {
+  for (let index = 0; index < Math.min(parts.length, maxPieces) && !checker.isFull; index++) {
+    checkPart(checker, `${field}[${index}]`, parts[index]!);
+  }
 }
 
 function isJsonObject(json: string): boolean {
@@ -60,8 +67,8 @@ function checkPart(checker: Checker, field: string, part: Part): void {
       return;
     case "toolResult":
       checker.text(`${field}.tool_result.call_id`, content.value.callId, { min: 1, max: 256 });
-      checker.count(`${field}.tool_result.content`, content.value.content, 0, 256);
-      for (const [index, piece] of content.value.content.entries()) {
+      checker.count(`${field}.tool_result.content`, content.value.content, 0, maxPieces);
+      for (const [index, piece] of content.value.content.slice(0, maxPieces).entries()) {
         checkResultContent(checker, `${field}.tool_result.content[${index}]`, piece);
       }
       return;

@@ -30,10 +30,11 @@ export class SqliteConnection {
       return { columnNames: [], columnTypes: [], rows: [] };
     }
     const rows = fetchRows(prepared, args);
+    const { bigints } = prepared;
     // Another connection changed the schema under a `SELECT *`, and SQLite prepared the statement anew.
     if (rows[0] !== undefined && rows[0].length !== columns.names.length) columns = describe(prepared);
     const types = columnTypes(columns.declared, rows);
-    convertRows(rows, types, prepared.bigints);
+    convertRows(rows, types, bigints);
     if (prepared.changesSchema) this.#statements.clear();
     return { columnNames: [...columns.names], columnTypes: types, rows };
   }

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Message, MessageRole } from "../src/contract/gen/quire/v1/message.js";
+import { OnHeadMoved } from "../src/domain/session.js";
+import { TurnStatus } from "../src/domain/turn.js";
+import type { LedgerDeps } from "../src/ledger/deps.js";
+import { createLedger } from "../src/ledger/ledger.js";
+import { type RecordedTurn, recordTurn } from "../src/ledger/record-turn.js";
+import { createSession, type SessionAnswer } from "../src/ledger/sessions.js";
+import { type Database, openDatabase } from "../src/storage/database.js";
+import type { WriteKey } from "../src/storage/ledger/stored-answers.js";
+import { TokenCounter } from "../src/tokens/token-counter.js";
+import { prose, seeded } from "./measure.js";
+
+export const tenantId = "default";
+
+/** A ledger on a database of its own in a temporary folder. */
+export class LedgerFixture {
+  private readonly random = seeded(7);
+  private constructor(
+    readonly folder: string,
+    readonly database: Database,
+    readonly ledger: LedgerDeps,
+    private readonly counter: TokenCounter,
+  ) {}
+
+  static async open(historyCacheBytes = 128 * 1024 * 1024): Promise<LedgerFixture> {
+    const folder = mkdtempSync(join(tmpdir(), "quire-bench-"));
+    const database = await openDatabase({ url: `file:${join(folder, "quire.db")}`, poolSize: 2 });
+    const counter = new TokenCounter();
+    counter.prepare();
+    const ledger = createLedger({ database, counter, historyCacheBytes, watchPollMs: 1_000 });
+    return new LedgerFixture(folder, database, ledger, counter);
+  }
+
+  async close(): Promise<void> {
+    await this.ledger.writer.idle();
+    await this.counter.close();
+    await this.database.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async session(label: string): Promise<void> {
+    const command = { label, workspacePath: "", metadata: {}, subAgent: undefined };
+    await createSession(this.ledger, noKey<SessionAnswer>("CreateSession"), command);
+  }
+
+  /** Records turns one after the other under a head; gives the new head. */
+  async record(session: string, head: string, turns: number, messageBytes: number): Promise<string> {
+    let parentTurnId = head;
+    for (let turn = 0; turn < turns; turn++) {
+      const answer = await recordTurn(this.ledger, noKey<RecordedTurn>("RecordTurn"), {
+        session,
+        parentTurnId,
+        onHeadMoved: OnHeadMoved.FAIL,
+        details: undefined,
+        messages: exchange(this.random, messageBytes),
+        result: undefined,
+        status: TurnStatus.COMPLETED,
+        abandonOpenItems: false,
+      });
+      parentTurnId = answer.headTurnId;
+    }
+    return parentTurnId;
+  }
+}
+
+/** A question and an answer. */
+export function exchange(random: () => number, bytes: number): Message[] {
+  return [MessageRole.USER, MessageRole.ASSISTANT].map((role) =>
+    Message.create({ role, parts: [{ content: { $case: "text", value: { text: prose(random, bytes) } } }] }),
+  );
+}
+
+function noKey<Answer>(method: string): WriteKey<Answer> {
+  const unused = () => {
+    throw new Error("a write without request id stores no answer");
+  };
+  return { tenantId, method, requestId: "", requestHash: Buffer.alloc(0), encode: unused, decode: unused };
+}

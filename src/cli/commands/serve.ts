@@ -1,0 +1,80 @@
+import { Command } from "commander";
+import type { Config } from "../../config/options.js";
+import { QuireError } from "../../errors/quire-error.js";
+import { createLogger } from "../../telemetry/logger.js";
+import { CliError } from "../cli-error.js";
+import { printJson, say, type Terminal } from "../terminal/terminal.js";
+import { addConfigFlags, addJsonFlag, type ConfigFlags, examples, readConfig } from "./options.js";
+
+export function serveCommand(terminal: Terminal): Command {
+  const command = new Command("serve")
+    .description("run the server until Ctrl-C")
+    .addHelpText(
+      "after",
+      examples(
+        "quire serve",
+        "quire serve --listen 127.0.0.1:0 --database file:/tmp/try.db",
+        "quire serve --listen unix:/run/quire.sock,127.0.0.1:50051",
+      ),
+    );
+  return addJsonFlag(addConfigFlags(command)).action(
+    async (flags: ConfigFlags & { readonly json?: boolean }) => {
+      const config = readConfig(flags);
+      const server = await start(config, terminal, flags.json === true);
+      if (flags.json) printJson(terminal, { addresses: server.addresses, database: shownDatabase(config) });
+      else greet(terminal, config, server.addresses);
+      await signal();
+      say(terminal, "stopping: calls that run may finish; Ctrl-C again stops at once");
+      process.once("SIGINT", () => process.exit(1)).once("SIGTERM", () => process.exit(1));
+      await server.stop();
+      process.exit(0);
+    },
+  );
+}
+
+async function start(config: Config, terminal: Terminal, json: boolean) {
+  try {
+    // Loaded here, because the other commands need neither the server nor the database.
+    const { startServer } = await import("../../main.js");
+    return await startServer(config, createLogger(config.logLevel, json ? terminal.stderr : undefined));
+  } catch (error) {
+    const causes = [];
+    for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message);
+    const reason = error instanceof QuireError ? { reason: error.reason } : {};
+    throw new CliError(`the server cannot start: ${[...new Set(causes)].join(": ")}`, {
+      hints: ["quire doctor says what is wrong on this machine"],
+      details: reason,
+    });
+  }
+}
+
+function greet(terminal: Terminal, config: Config, addresses: readonly string[]): void {
+  say(terminal, `quire listens on ${addresses.join(", ")} (${shownDatabase(config)}); Ctrl-C stops it`);
+  say(terminal, `  try it: ${exampleCall(config, addresses[0] ?? "")}`);
+}
+
+function exampleCall(config: Config, address: string): string {
+  const curl = "npx buf curl --protocol grpc";
+  const method = "quire.v1.LedgerService/ListSessions";
+  if (address.startsWith("unix:")) {
+    const socket = address.slice("unix:".length);
+    return `${curl} --unix-socket ${socket} --http2-prior-knowledge http://localhost/${method}`;
+  }
+  if (config.tlsCertificate) return `${curl} --cacert ${config.tlsCertificate} https://${address}/${method}`;
+  return `${curl} --http2-prior-knowledge http://${address}/${method}`;
+}
+
+/** Without the password that the address of a PostgreSQL server may hold. */
+export function shownDatabase({ database }: Pick<Config, "database">): string {
+  return database.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, "$1:***@");
+}
+
+function signal(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      process.off("SIGINT", stop).off("SIGTERM", stop);
+      resolve();
+    };
+    process.on("SIGINT", stop).on("SIGTERM", stop);
+  });
+}

@@ -1,0 +1,48 @@
+import { createServer } from "node:net";
+import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
+import { service } from "grpc-health-check";
+import { type Check, fail, ok, warn } from "./check.js";
+
+const DEADLINE_MS = 2_000;
+
+/** What is at an address that the server would listen on: nothing, a Quire server, or something else. */
+export async function checkAddress(address: string, authorities: Buffer | undefined): Promise<Check> {
+  const name = `Address ${address}`;
+  const answer = await health(address, authorities);
+  if (answer === "SERVING") return ok(name, "a Quire server answers");
+  if (answer === "NOT_SERVING") return warn(name, "a Quire server is going down", "wait until it is gone");
+  const problem = await cannotListen(address);
+  if (!problem) return ok(name, "free: quire serve can take it");
+  if (problem !== "EADDRINUSE") return fail(name, problem, "choose another address: --listen <host:port>");
+  const hint = "stop it, or choose another address: --listen <host:port>; a TLS server needs --tls-ca <file>";
+  return fail(name, "taken by something that does not answer as Quire", hint);
+}
+
+/** The answer of the standard health service; empty when there is none. */
+function health(address: string, authorities: Buffer | undefined): Promise<string> {
+  const Health = makeGenericClientConstructor(service, "Health");
+  const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();
+  const client = new Health(address, channel);
+  const request = { service: "quire.v1.LedgerService" };
+  return new Promise((resolve) => {
+    const done = (error: ServiceError | null, response?: { readonly status?: unknown }) => {
+      client.close();
+      resolve(error ? "" : String(response?.status ?? ""));
+    };
+    const check = client.check;
+    if (!check) return resolve("");
+    check.call(client, request, { deadline: Date.now() + DEADLINE_MS }, done);
+  });
+}
+
+async function cannotListen(address: string): Promise<string> {
+  // The server takes the place of a socket file that is left over; only one that answers is in its way.
+  if (address.startsWith("unix:")) return "";
+  const colon = address.lastIndexOf(":");
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, "");
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(Number(address.slice(colon + 1)), host, () => server.close(() => resolve("")));
+  });
+}

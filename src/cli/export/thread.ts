@@ -1,0 +1,51 @@
+import type { Message } from "../../contract/gen/quire/v1/message.js";
+import type { Session } from "../../contract/gen/quire/v1/session.js";
+import type { Turn } from "../../contract/gen/quire/v1/turn.js";
+import { CliError } from "../cli-error.js";
+import type { Ledger } from "../client/ledger.js";
+
+/** A thread as it is read: a session, and its messages with the turns they belong to, the oldest first. */
+export interface Thread {
+  readonly session: Session;
+  messages(): AsyncIterable<Message>;
+  turn(id: string): Promise<Turn>;
+}
+
+/** The thread of a session as it is now; moves of the head while it is read make no difference. */
+export async function openThread(ledger: Ledger, name: string): Promise<Thread> {
+  const { session } = await ledger.getSession({ session: name });
+  if (!session) throw new CliError(`the server gave no session for "${name}"`);
+  let turns: Promise<ReadonlyMap<string, Turn>> | undefined;
+  return {
+    session,
+    async *messages() {
+      if (session.headTurnId === "") return;
+      const thread = { $case: "turnId", value: session.headTurnId } as const;
+      const request = { thread, view: "HISTORY_VIEW_FULL", afterTurnId: "", lastTurns: 0 } as const;
+      for await (const batch of ledger.streamHistory(request)) yield* batch.messages;
+    },
+    async turn(id) {
+      turns ??= listTurns(ledger, session.id);
+      const turn = (await turns).get(id) ?? (await ledger.getTurn({ turnId: id })).turn;
+      if (!turn) throw new CliError(`the server gave no turn for ${id}`);
+      return turn;
+    },
+  };
+}
+
+async function listTurns(ledger: Ledger, session: string): Promise<ReadonlyMap<string, Turn>> {
+  const turns = new Map<string, Turn>();
+  let pageToken = "";
+  do {
+    const page = await ledger.listTurns({
+      session,
+      scope: "TURN_SCOPE_THREAD",
+      statuses: [],
+      pageSize: 1000,
+      pageToken,
+    });
+    for (const turn of page.turns) turns.set(turn.id, turn);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  return turns;
+}

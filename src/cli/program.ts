@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { packageRoot } from "../config/package-root.js";
+import { backupCommand } from "./commands/backup.js";
+import { doctorCommand } from "./commands/doctor.js";
+import { exportCommand } from "./commands/export.js";
+import { importCommand } from "./commands/import.js";
+import { examples } from "./commands/options.js";
+import { serveCommand } from "./commands/serve.js";
+import { sessionsCommand } from "./commands/sessions.js";
+import { turnsCommand } from "./commands/turns.js";
+import type { Terminal } from "./terminal/terminal.js";
+
+/** The `quire` command. It throws on wrong usage; whoever runs it decides about exit codes. */
+export function createProgram(terminal: Terminal): Command {
+  const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const program = new Command("quire")
+    .description("A ledger of agent conversations, served over gRPC.")
+    .version(version)
+    .addHelpText(
+      "after",
+      `${examples("quire serve", "quire import chat.json --format openai --session support-42", "quire turns support-42 --messages")}
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+`,
+    );
+  const commands = [
+    serveCommand(terminal),
+    sessionsCommand(terminal),
+    turnsCommand(terminal),
+    importCommand(terminal),
+    exportCommand(terminal),
+    backupCommand(terminal),
+    doctorCommand(terminal),
+  ];
+  for (const command of commands) program.addCommand(command);
+  for (const command of [program, ...commands]) {
+    command
+      .exitOverride()
+      .showHelpAfterError("(--help says more)")
+      .configureOutput({
+        writeOut: (text) => terminal.stdout.write(text),
+        writeErr: (text) => terminal.stderr.write(text),
+      });
+  }
+  return program;
+}

@@ -1,0 +1,41 @@
+import { CommanderError } from "commander";
+import { ConfigError } from "../config/load-config.js";
+import { CliError } from "./cli-error.js";
+import { printable } from "./terminal/printable.js";
+import { say, type Terminal } from "./terminal/terminal.js";
+
+/** Says on stderr what went wrong, and gives the exit code. */
+export function reportError(terminal: Terminal, error: unknown, json: boolean): number {
+  // Help and version come as such errors, too, with exit code 0; commander has said what there is to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const failure = asCliError(error);
+  if (json) {
+    const { message, hints, details } = failure;
+    say(terminal, JSON.stringify({ error: { message, ...details, ...(hints.length > 0 ? { hints } : {}) } }));
+  } else {
+    say(terminal, printable(errorText(failure)));
+  }
+  return failure.exitCode;
+}
+
+function asCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  if (error instanceof ConfigError)
+    return new CliError(error.message, { exitCode: 2, details: { problems: error.problems } });
+  return new CliError(error instanceof Error ? error.message : String(error));
+}
+
+function errorText({ message, hints, details }: CliError): string {
+  const { reason, fields, metadata } = details;
+  const lines = [`error: ${message}`];
+  if (typeof reason === "string") lines.push(`  reason: ${reason}`);
+  if (Array.isArray(fields)) {
+    for (const { field, description } of fields as { field: string; description: string }[]) {
+      lines.push(`  field: ${field}: ${description}`);
+    }
+  }
+  if (typeof metadata === "object" && metadata !== null) {
+    for (const [key, value] of Object.entries(metadata)) lines.push(`  ${key}: ${String(value)}`);
+  }
+  return [...lines, ...hints.map((hint) => `  hint: ${hint}`)].join("\n");
+}

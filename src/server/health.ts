@@ -1,0 +1,35 @@
+import type { Server } from "@grpc/grpc-js";
+import { HealthImplementation, service } from "grpc-health-check";
+
+const names = ["", "quire.v1.LedgerService"];
+
+/**
+ * Health, by the official package. When the server is told to stop, those who watch it hear so and are let go: their
+ * calls have no end of their own, and would hold up the shutdown.
+ */
+export function addHealth(server: Server, draining: AbortSignal): void {
+  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
+  const watched = new Set<{ end(): void }>();
+  health.addToServer({
+    addService: (_: typeof service, handlers: Parameters<Server["addService"]>[1]) => {
+      const watch = handlers.watch as (call: WatchCall) => void;
+      server.addService(service, {
+        ...handlers,
+        watch: (call: WatchCall) => {
+          watched.add(call);
+          call.on("cancelled", () => watched.delete(call));
+          watch(call);
+        },
+      });
+    },
+  } as unknown as Server);
+  draining.addEventListener("abort", () => {
+    for (const name of names) health.setStatus(name, "NOT_SERVING");
+    for (const call of watched) call.end();
+  });
+}
+
+interface WatchCall {
+  on(event: "cancelled", listener: () => void): void;
+  end(): void;
+}

@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { createProgram } from "../../../src/cli/program.js";
+import { reportError } from "../../../src/cli/report-error.js";
+import { packageRoot } from "../../../src/config/package-root.js";
+
+export interface CliRun {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+class Collector extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+/** Runs a command in this process, from the sources. */
+export async function runCli(...args: readonly string[]): Promise<CliRun> {
+  const stdout = new Collector();
+  const stderr = new Collector();
+  const terminal = { stdout, stderr, interactive: false };
+  let code = 0;
+  try {
+    await createProgram(terminal).parseAsync(["node", "quire", ...args]);
+  } catch (error) {
+    code = reportError(terminal, error, args.includes("--json"));
+  }
+  return { code, out: stdout.text, err: stderr.text };
+}
+
+/** Starts `node bin/quire.js`, which runs the build, without the settings of whoever runs the tests. */
+export function spawnCli(...args: readonly string[]) {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("QUIRE_")));
+  const child = spawn(process.execPath, [join(packageRoot, "bin", "quire.js"), ...args], { env });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const done = new Promise<CliRun>((resolve) => {
+    child.on("close", (code) => resolve({ code: code ?? -1, out, err }));
+  });
+  return { child, done, output: () => ({ out, err }) };
+}
+
+export function jsonLines<T = Record<string, unknown>>(text: string): readonly T[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as T);
+}

@@ -1,0 +1,153 @@
+import { once } from "node:events";
+import { type CallOptions, type ClientReadableStream, Metadata, type ServiceError } from "@grpc/grpc-js";
+import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
+import type { Message } from "../../src/contract/gen/quire/v1/message.js";
+import type { Session } from "../../src/contract/gen/quire/v1/session.js";
+import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
+
+/** The service through the generated client, as promises and async iterables. */
+
+const requests = {
+  createSession: wire.CreateSessionRequest,
+  getSession: wire.GetSessionRequest,
+  listSessions: wire.ListSessionsRequest,
+  updateSession: wire.UpdateSessionRequest,
+  deleteSession: wire.DeleteSessionRequest,
+  forkSession: wire.ForkSessionRequest,
+  aliasSession: wire.AliasSessionRequest,
+  recordTurn: wire.RecordTurnRequest,
+  beginTurn: wire.BeginTurnRequest,
+  appendMessages: wire.AppendMessagesRequest,
+  completeTurn: wire.CompleteTurnRequest,
+  getTurn: wire.GetTurnRequest,
+  listTurns: wire.ListTurnsRequest,
+};
+
+type UnaryName = keyof typeof requests;
+type PartialRequest<Name extends UnaryName> = Parameters<(typeof requests)[Name]["create"]>[0];
+type Answer<Name extends UnaryName> = ReturnType<
+  (typeof wire.LedgerServiceService)[Name]["responseDeserialize"]
+>;
+
+export type UnaryCalls = {
+  readonly [Name in UnaryName]: (
+    request?: PartialRequest<Name>,
+    options?: Partial<CallOptions>,
+  ) => Promise<Answer<Name>>;
+};
+
+export type HistoryRequest = Parameters<typeof wire.StreamHistoryRequest.create>[0];
+export type WatchRequest = Parameters<typeof wire.WatchSessionRequest.create>[0];
+
+/** A whole history, as it was streamed. */
+export interface History {
+  readonly thread: wire.ThreadSummary;
+  readonly messages: readonly Message[];
+  readonly batches: readonly wire.StreamHistoryResponse[];
+}
+
+export interface LedgerCalls extends UnaryCalls {
+  history(request: HistoryRequest, options?: Partial<CallOptions>): Promise<History>;
+  watch(request: WatchRequest): Watcher;
+  /** A new session, whole. */
+  session(request?: PartialRequest<"createSession">): Promise<Session>;
+  /** Records a completed turn and gives it back. */
+  turn(
+    session: string,
+    parentTurnId: string,
+    messages: readonly Message[],
+    more?: PartialRequest<"recordTurn">,
+  ): Promise<Turn>;
+}
+
+export function ledgerCalls(client: wire.LedgerServiceClient): LedgerCalls {
+  const unary = Object.fromEntries(
+    Object.entries(requests).map(([name, codec]) => [
+      name,
+      (request: object = {}, options: Partial<CallOptions> = {}) =>
+        new Promise((resolve, reject) => {
+          const done = (error: ServiceError | null, answer: unknown) =>
+            error ? reject(error) : resolve(answer);
+          const method = client[name as UnaryName] as (...args: readonly unknown[]) => unknown;
+          method.call(client, codec.create(request), new Metadata(), options, done);
+        }),
+    ]),
+  ) as unknown as UnaryCalls;
+  return {
+    ...unary,
+    history: (request, options) =>
+      readHistory(client.streamHistory(wire.StreamHistoryRequest.create(request), options)),
+    watch: (request) => new Watcher(client.watchSession(wire.WatchSessionRequest.create(request))),
+    session: async (request) => (await unary.createSession(request)).session!,
+    turn: async (session, parentTurnId, messages, more) =>
+      (await unary.recordTurn({ session, parentTurnId, messages: [...messages], ...more })).turn!,
+  };
+}
+
+export async function readHistory(stream: ClientReadableStream<wire.StreamHistoryResponse>): Promise<History> {
+  const batches: wire.StreamHistoryResponse[] = [];
+  for await (const batch of stream) batches.push(batch as wire.StreamHistoryResponse);
+  const thread = batches[0]!.thread!;
+  return { thread, batches, messages: batches.flatMap((batch) => batch.messages) };
+}
+
+export type WatchEvent = NonNullable<wire.WatchSessionResponse["event"]>;
+
+/** A running WatchSession, read event by event. */
+export class Watcher {
+  private readonly events: WatchEvent[] = [];
+  private ended: { readonly error: unknown } | undefined;
+
+  constructor(private readonly stream: ClientReadableStream<wire.WatchSessionResponse>) {
+    stream.on("data", (response: wire.WatchSessionResponse) => this.events.push(response.event!));
+    stream.on("error", (error) => {
+      this.ended = { error };
+    });
+    stream.on("end", () => {
+      this.ended ??= { error: undefined };
+    });
+  }
+
+  async next(): Promise<WatchEvent> {
+    while (this.events.length === 0) {
+      if (this.ended) throw this.ended.error ?? new Error("the stream has ended");
+      await Promise.race([once(this.stream, "data"), once(this.stream, "end")]);
+    }
+    return this.events.shift()!;
+  }
+
+  async take(count: number): Promise<WatchEvent[]> {
+    const taken: WatchEvent[] = [];
+    while (taken.length < count) taken.push(await this.next());
+    return taken;
+  }
+
+  /** What has arrived and was not read. */
+  get unread(): number {
+    return this.events.length;
+  }
+
+  /** Resolves when the server has ended the stream. */
+  async end(): Promise<void> {
+    while (!this.ended) await once(this.stream, "end");
+    if (this.ended.error) throw this.ended.error;
+  }
+
+  cancel(): void {
+    this.stream.cancel();
+  }
+}
+
+/** All turns of a session, page by page, the newest first. */
+export async function allTurns(
+  calls: LedgerCalls,
+  request: Parameters<LedgerCalls["listTurns"]>[0],
+): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (let pageToken = ""; ; ) {
+    const page = await calls.listTurns({ ...request, pageToken });
+    turns.push(...page.turns);
+    if (page.nextPageToken === "") return turns;
+    pageToken = page.nextPageToken;
+  }
+}

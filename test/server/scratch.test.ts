@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, test } from "vitest";
+import { Metadata } from "@grpc/grpc-js";
+import { startTestServer, failure, wireError, type TestServer } from "../support/server.js";
+import { ledgerCalls, type LedgerCalls } from "../ledger/ledger-calls.js";
+import { user, assistant, toolCalls, toolResults } from "../support/messages.js";
+import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { MessageRole } from "../../src/contract/gen/quire/v1/message.js";
+import { createLogger } from "../../src/telemetry/logger.js";
+import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+let s: TestServer; let c: LedgerCalls; const logs: string[] = [];
+beforeAll(async () => { s = await startTestServer({}, createLogger("debug", { write: (l: string) => { logs.push(l); } })); c = ledgerCalls(s.ledger); });
+afterAll(async () => { await s.stop(); });
+const show = async (name: string, p: Promise<unknown>) => { logs.length = 0; try { const r = await p; console.log(name, "OK", JSON.stringify(r)?.slice(0, 300)); } catch (e) { const w = wireError(e); console.log(name, JSON.stringify(w), logs.filter(l => l.includes("error") || l.includes("warn")).join("").slice(0, 600)); } };
+test("probe", async () => {
+  const a = await c.session({ label: "a" });
+  const t = (kind: string, ...pos: string[]) => Buffer.from(JSON.stringify([kind, ...pos])).toString("base64url");
+  await show("token inf", c.listTurns({ session: "a", pageToken: t("thread", "x", "1e999") }));
+  await show("token frac", c.listTurns({ session: "a", pageToken: t("thread", "x", "1.5") }));
+  await show("token neg", c.listTurns({ session: "a", pageToken: t("thread", "x", "-1") }));
+  await show("token big", c.listTurns({ session: "a", pageToken: t("thread", "x", "99999999999") }));
+  await show("token nan", c.listTurns({ session: "a", pageToken: t("thread", "x", "q") }));
+  await show("token surrogate", c.listTurns({ session: "a", pageToken: t("written", "\ud800") }));
+  await show("token surrogate sessions", c.listSessions({ pageToken: Buffer.from('["sessions","\\ud800"]').toString("base64url") }));
+  await show("bad time", c.recordTurn({ session: "a", requestId: "r", messages: [{ ...user("x"), createTime: new Date(8.64e15) }] }));
+  const bytes = Buffer.from(wire.RecordTurnRequest.encode(wire.RecordTurnRequest.create({ session: "a", requestId: "r2", messages: [{ ...user("x"), createTime: new Date(0) }] })).finish());
+  // createTime seconds 9e15
+  const big = Buffer.concat([Buffer.from([0x0a, 2]), Buffer.from("r3"), Buffer.from([0x12, 1]), Buffer.from("a")]);
+  const ts = Buffer.from([0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x0f]);
+  const inner = Buffer.concat([Buffer.from([0x20, 2, 0x2a, 5, 0x0a, 3, 0x0a, 1, 0x78, 0x52, ts.length]), ts]);
+  const req = Buffer.concat([big, Buffer.from([0x32, inner.length]), inner]);
+  const raw = (path: string, b: Buffer) => new Promise((res, rej) => s.ledger.makeUnaryRequest(`/quire.v1.LedgerService/${path}`, (x: Buffer) => x, (x: Buffer) => x, b, new Metadata(), {}, (e, r) => e ? rej(e) : res(r)));
+  await show("bad time raw", raw("RecordTurn", req));
+  await show("trailing zero", raw("GetSession", Buffer.concat([Buffer.from([0x0a, 1]), Buffer.from("a"), Buffer.from([0, 1, 2, 3])])));
+  await show("endgroup", raw("GetSession", Buffer.concat([Buffer.from([0x0a, 1]), Buffer.from("a"), Buffer.from([4, 1, 2, 3])])));
+  // approvals across turns
+  const ask = { role: MessageRole.ASSISTANT, parts: [{ content: { $case: "toolCall" as const, value: { callId: "c1", name: "n", argumentsJson: "{}" } } }, { content: { $case: "approvalRequest" as const, value: { approvalId: "ap1", callId: "c1", prompt: "ok?" } } }] };
+  const b = await c.session({ label: "b" });
+  const t1 = await c.recordTurn({ session: "b", status: TurnStatus.AWAITING, messages: [user("x"), ask] });
+  await show("approval same turn", c.recordTurn({ session: (await c.session()).id, messages: [user("x"), ask, toolResults("c1"), assistant("done")] }));
+  await show("approval next turn", c.recordTurn({ session: "b", parentTurnId: t1.turn!.id, messages: [toolResults("c1"), assistant("done")] }));
+  const d = await c.session({ label: "d" });
+  const t2 = await c.recordTurn({ session: "d", status: TurnStatus.AWAITING, messages: [user("x"), toolCalls("c1", "c2")] });
+  await show("abandon partial", c.recordTurn({ session: "d", parentTurnId: t2.turn!.id, abandonOpenItems: true, messages: [toolResults("c1")] }));
+  await show("update head moved", c.updateSession({ session: "d", headTurnId: t1.turn!.id, expectedHeadTurnId: t1.turn!.id }));
+  await show("proto key", c.createSession({ label: "p", metadata: JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}') }));
+  await show("emoji label", c.createSession({ label: "\u{1F600}".repeat(200) }));
+  const metadata = Object.fromEntries(Array.from({ length: 64 }, (_, i) => ["\u4e00".repeat(126) + i, "x".repeat(5000)]));
+  await show("many violations", c.createSession({ metadata }));
+  await show("session long", c.getSession({ session: "\u{1F600}".repeat(128) }));
+  // dangling parent
+  const e = await c.session({ label: "e" });
+  const e1 = await c.turn("e", "", [user("1")]);
+  const e2 = await c.turn("e", e1.id, [user("2")]);
+  const f = (await c.forkSession({ from: { $case: "turnId", value: e1.id }, label: "f" })).session!;
+  const open = (await c.beginTurn({ session: "f", parentTurnId: e2.id, onHeadMoved: wire.OnHeadMoved.BRANCH, messages: [user("z")] })).turn!;
+  console.log(await c.deleteSession({ session: "e" }));
+  await show("complete dangling", c.completeTurn({ turnId: open.id, onHeadMoved: wire.OnHeadMoved.BRANCH }));
+});
