@@ -39,12 +39,17 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     }
     const result = setting.parse.safeParse(raw);
     if (result.success) values[key] = result.data;
-    else problems.push(`${origin} ${result.error.issues[0]?.message ?? "is not valid"} (it is ${JSON.stringify(raw)})`);
+    else problems.push(`${origin} ${result.error.issues[0]?.message ?? "is not valid"} (it is ${shown(raw)})`);
   }
   const config = values as Config;
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);
+}
+
+/** A value for a message, without the password that a database address may hold. */
+function shown(value: unknown): string {
+  return JSON.stringify(value).replace(/:\/\/[^\s"]*@/g, "://***@");
 }
 
 function firstGiven(candidates: readonly (readonly [unknown, string])[]): readonly [unknown, string] {
@@ -64,7 +69,7 @@ function readConfigFile(path: string, problems: string[]): Partial<Record<string
     return {};
   }
   for (const key of Object.keys(parsed)) {
-    if (!(key in configOptions)) problems.push(`"${key}" in ${path} is not a setting; there are: ${keys.join(", ")}`);
+    if (!Object.hasOwn(configOptions, key)) problems.push(`"${key}" in ${path} is not a setting; there are: ${keys.join(", ")}`);
   }
   return parsed as Partial<Record<string, unknown>>;
 }

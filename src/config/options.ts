@@ -17,11 +17,16 @@ function option<T>(definition: ConfigOption<T>): ConfigOption<T> {
 }
 
 function wholeNumber(min: number, max: number) {
-  return z.coerce
-    .number({ error: "must be a whole number" })
-    .int({ error: "must be a whole number" })
-    .min(min, { error: `must be at least ${min}` })
-    .max(max, { error: `must be at most ${max}` });
+  const error = "must be a whole number";
+  return z
+    .union([z.number(), z.string().regex(/^-?\d+$/).transform(Number)], { error })
+    .pipe(
+      z
+        .number()
+        .int({ error })
+        .min(min, { error: `must be at least ${min}` })
+        .max(max, { error: `must be at most ${max}` }),
+    );
 }
 
 const yesOrNo = z.union([z.boolean(), z.enum(["true", "false", "1", "0"])], { error: "must be true or false" }).transform(

@@ -142,11 +142,13 @@ function answer(state: OpenState, kind: OpenItemKind, id: string, field: string,
   throw QuireError.field(reason, field, `${id} is nothing that is open`, { [key]: id });
 }
 
-/** Whether a turn may end so. A failed one may end anyhow. */
+/** Whether a turn may end so. A failed one may end anyhow; a completed one gives up what it may. */
 export function checkEnd(state: OpenState, status: TurnStatus, field: string): void {
   if (status === TurnStatus.FAILED) return;
   if (!state.started) throw QuireError.field("BAD_ROLE_ORDER", field, "a finished turn needs a message that is not SYSTEM");
-  if (status === TurnStatus.COMPLETED && state.open.length > 0) {
+  if (status !== TurnStatus.COMPLETED) return;
+  if (state.mayAbandon) state.abandonInherited();
+  if (state.open.length > 0) {
     throw unanswered(state, field, "a completed turn leaves nothing unanswered; an AWAITING or FAILED one may");
   }
 }

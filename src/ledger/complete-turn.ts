@@ -1,6 +1,7 @@
 import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
+import type { TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/ledger/stored-answers.js";
 import { checkEnd, extendState } from "./check-messages.js";
@@ -40,13 +41,9 @@ export async function completeTurn(
       if (!session) throw sessionNotFound(before.sessionId);
       const state = OpenState.parse(before.openStateJson);
       extendState(state, located);
-      const written = withMessages(before, draft, state);
-      if (written.messageCount === 0 && status !== TurnStatus.FAILED) {
-        throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", {
-          metadata: { turn_id: before.id },
-        });
-      }
+      if (status !== TurnStatus.FAILED) requirePlace(before, found.parent, located.length);
       checkEnd(state, status, located.at(-1)?.field ?? "status");
+      const written = withMessages(before, draft, state);
       const added = messageRow(draft, written, before.messageCount);
       const wires = added ? [...found.wires, added.wire] : found.wires;
       const ended = withResult(written, status, command.result, state, wires, draft.nowUs);
@@ -55,7 +52,9 @@ export async function completeTurn(
         const answer = { turn: viewTurn(ended), messageIds: draft.ids, headTurnId, branched: false };
         return { turn: ended, messages: added, answer };
       }
-      if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) throw headMoved(session);
+      if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) {
+        throw headMoved(session, "turn_id", "has a parent that is not the session's head");
+      }
       const { turn, branch, headMove, branched } = placeTurn(ended, session, found, HeadMoveCause.COMPLETED, deps.ids);
       return {
         turn,
@@ -69,4 +68,14 @@ export async function completeTurn(
   });
   deps.headSignal.moved(key.tenantId, answer.turn!.sessionId);
   return answer;
+}
+
+/** A turn enters a thread with messages, and under a parent that is still there. */
+function requirePlace(turn: TurnRow, parent: TurnRow | undefined, addedMessages: number): void {
+  if (turn.messageCount + addedMessages === 0) {
+    throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", { metadata: { turn_id: turn.id } });
+  }
+  if (turn.parentTurnId !== null && !parent) {
+    throw QuireError.field("UNKNOWN_PARENT", "turn_id", "has a parent that was erased: the turn can only be failed");
+  }
 }

@@ -1,11 +1,15 @@
 import { sha256 } from "../domain/hash.js";
 import { type OpenItem, OpenItemKind } from "../domain/turn.js";
 
-interface TrackedItem extends OpenItem {
-  /** Whether the parent turn left it open. */
-  readonly inherited: boolean;
+/** What waits for an answer. */
+export interface WaitingItem extends OpenItem {
   /** The call that an approval is for. */
   readonly forCallId?: string | undefined;
+}
+
+interface TrackedItem extends WaitingItem {
+  /** Whether the parent turn left it open. */
+  readonly inherited: boolean;
 }
 
 interface OpenStateData {
@@ -43,8 +47,8 @@ export class OpenState {
   }
 
   /** The state before the first message of a turn. */
-  static under(parentOpenItems: readonly OpenItem[], mayAbandon: boolean): OpenState {
-    const items = parentOpenItems.map((item) => ({ kind: item.kind, id: item.id, inherited: true }));
+  static under(parentItems: readonly WaitingItem[], mayAbandon: boolean): OpenState {
+    const items = parentItems.map((item) => ({ ...item, inherited: true }));
     return new OpenState(items, "", [], false, mayAbandon, items.length > 0);
   }
 
@@ -80,6 +84,11 @@ export class OpenState {
 
   get open(): readonly OpenItem[] {
     return this.items.map(({ kind, id }) => ({ kind, id }));
+  }
+
+  /** The same, for the turn after this one. */
+  get waiting(): readonly WaitingItem[] {
+    return this.items;
   }
 
   get abandoned(): readonly OpenItem[] {

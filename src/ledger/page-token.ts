@@ -15,5 +15,9 @@ export function readPageToken(list: string, token: string, first: readonly strin
   } catch {
     // Not a token of ours: the error below says so.
   }
-  throw QuireError.field("PAGE_TOKEN_INVALID", "page_token", "is not a token that this list gave");
+  throw pageTokenInvalid();
+}
+
+export function pageTokenInvalid(): QuireError {
+  return QuireError.field("PAGE_TOKEN_INVALID", "page_token", "is not a token that this list gave");
 }

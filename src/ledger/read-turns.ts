@@ -4,7 +4,7 @@ import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { LedgerDeps } from "./deps.js";
 import { decodeMessages } from "./message-codec.js";
 import { turnNotFound } from "./open-turn.js";
-import { readPageToken, writePageToken } from "./page-token.js";
+import { pageTokenInvalid, readPageToken, writePageToken } from "./page-token.js";
 import { viewTurn } from "./views.js";
 
 export interface TurnWithResult {
@@ -18,7 +18,9 @@ export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string
   if (!row) throw turnNotFound(turnId);
   const rows = await deps.threads.findMessages(tenantId, turnId);
   const turn = viewTurn(row);
-  const messages = rows.flatMap((piece) => decodeMessages(piece.wire));
+  // Two reads: what was appended between them is left out, and where messages are missing the turn was erased.
+  const messages = rows.flatMap((piece) => decodeMessages(piece.wire)).slice(0, row.messageCount);
+  if (messages.length < row.messageCount) throw turnNotFound(turnId);
   const { usage, stopReason, error, permissionsUsed } = turn;
   return { turn, result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed } };
 }
@@ -58,10 +60,12 @@ async function listThread(
   deps: LedgerDeps,
   tenantId: string,
   command: ListTurns,
-  session: { readonly headBranchId: string | null; readonly headDepth: number },
+  session: { readonly id: string; readonly headBranchId: string | null; readonly headDepth: number },
 ): Promise<TurnPage> {
-  const head = { branchId: session.headBranchId ?? "", depth: session.headDepth };
-  const [branchId, depthText] = readPageToken("thread", command.pageToken, [head.branchId, String(head.depth)]);
+  const list = `thread of ${session.id}`;
+  const head = [session.headBranchId ?? "", String(session.headDepth)];
+  const [branchId, depthText] = readPageToken(list, command.pageToken, head);
+  if (!/^\d{1,9}$/.test(depthText!)) throw pageTokenInvalid();
   const position = { branchId: branchId!, depth: Number(depthText) };
   const segments = position.branchId ? await deps.threads.segments(tenantId, position) : [];
   const statuses = command.statuses.filter((status) => status !== TurnStatus.UNSPECIFIED);
@@ -70,7 +74,7 @@ async function listThread(
   for (const segment of segments.reverse()) {
     const rows = await deps.threads.listSegment(tenantId, segment, statuses, command.pageSize + 1 - turns.length);
     for (const row of rows) {
-      if (turns.length === command.pageSize) next = writePageToken("thread", [row.branchId!, String(row.depth)]);
+      if (turns.length === command.pageSize) next = writePageToken(list, [row.branchId!, String(row.depth)]);
       else turns.push(viewTurn(row));
     }
     if (next) break;
@@ -79,9 +83,10 @@ async function listThread(
 }
 
 async function listWritten(deps: LedgerDeps, tenantId: string, command: ListTurns, sessionId: string): Promise<TurnPage> {
-  const [before] = readPageToken("written", command.pageToken, [""]);
+  const list = `written through ${sessionId}`;
+  const [before] = readPageToken(list, command.pageToken, [""]);
   const rows = await deps.threads.listWritten(tenantId, sessionId, command.statuses, before!, command.pageSize + 1);
   const page = rows.slice(0, command.pageSize);
-  const nextPageToken = rows.length > page.length ? writePageToken("written", [page.at(-1)!.id]) : "";
+  const nextPageToken = rows.length > page.length ? writePageToken(list, [page.at(-1)!.id]) : "";
   return { turns: page.map(viewTurn), nextPageToken };
 }

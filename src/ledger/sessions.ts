@@ -183,7 +183,9 @@ async function moveHead(
 ): Promise<Partial<SessionRow>> {
   const { headTurnId } = command;
   if (headTurnId === undefined) return {};
-  if ((row.headTurnId ?? "") !== command.expectedHeadTurnId) throw headMoved(row);
+  if ((row.headTurnId ?? "") !== command.expectedHeadTurnId) {
+    throw headMoved(row, "expected_head_turn_id", "is not the session's head");
+  }
   const head = requireFinished(await sessions.findTurn(headTurnId), headTurnId);
   const sequence = row.headSequence + 1;
   await sessions.logHeadMove({

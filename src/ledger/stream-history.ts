@@ -4,7 +4,7 @@ import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
 import type { LedgerDeps } from "./deps.js";
 import { messageSizes } from "./message-codec.js";
-import { requireFinished } from "./open-turn.js";
+import { requireFinished, turnNotFound } from "./open-turn.js";
 
 export interface StreamHistory {
   readonly thread: { readonly $case: "session" | "turnId"; readonly value: string };
@@ -47,16 +47,26 @@ export async function* streamHistory(
       for (const turn of turns) {
         for (let index = 0; index < turn.wires.length; index++) {
           const wire = turn.wires[index]!;
-          if (wire.length > batchBytes) {
-            for (const message of cutIntoMessages(wire, turn.indexes[index]!)) if (batch.add(message)) yield batch.take();
-          } else if (batch.add(wire)) {
-            yield batch.take();
+          if (batch.hasRoomFor(wire)) {
+            batch.add(wire);
+            continue;
+          }
+          for (const piece of wire.length > batchBytes ? cutIntoMessages(wire, turn.indexes[index]!) : [wire]) {
+            if (!batch.isEmpty && !batch.hasRoomFor(piece)) yield batch.take();
+            batch.add(piece);
           }
         }
       }
     }
   }
+  await requireStillThere(deps, tenantId, thread);
   if (!batch.isEmpty) yield batch.take();
+}
+
+/** An erasure meanwhile may have taken what was still to be read, or given its place to other turns. */
+async function requireStillThere(deps: LedgerDeps, tenantId: string, thread: ResolvedThread): Promise<void> {
+  if (!thread.position || (await deps.threads.epoch(tenantId)) === thread.epoch) return;
+  if (!(await deps.threads.findTurn(tenantId, thread.headTurnId))) throw turnNotFound(thread.headTurnId);
 }
 
 /** Collects stored bytes into one message of the stream. */
@@ -69,11 +79,14 @@ class Batch {
     this.bytes = first.length;
   }
 
-  /** Whether the batch is now full. */
-  add(piece: Buffer): boolean {
+  /** What is larger than a batch goes alone. */
+  hasRoomFor(piece: Buffer): boolean {
+    return this.bytes + piece.length <= batchBytes;
+  }
+
+  add(piece: Buffer): void {
     this.pieces.push(piece);
     this.bytes += piece.length;
-    return this.bytes >= batchBytes;
   }
 
   get isEmpty(): boolean {
@@ -103,18 +116,19 @@ async function resolveThread(
   thread: StreamHistory["thread"],
 ): Promise<ResolvedThread> {
   let turnId = thread.value;
-  let epoch: number;
   if (thread.$case === "session") {
     const found = await deps.threads.findHead(tenantId, thread.value);
     if (!found) throw sessionNotFound(thread.value);
-    epoch = found.epoch;
     turnId = found.session.headTurnId ?? "";
-    if (turnId === "") return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch };
-  } else {
-    epoch = await deps.threads.epoch(tenantId);
+    if (turnId === "") return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch: found.epoch };
   }
-  const head = requireFinished(await deps.threads.findTurn(tenantId, turnId), turnId);
-  return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
+  // A turn that was read under an epoch before its own could be shown from what the cache kept of its place.
+  for (let epoch = await deps.threads.epoch(tenantId); ; ) {
+    const head = requireFinished(await deps.threads.findTurn(tenantId, turnId), turnId);
+    const after = await deps.threads.epoch(tenantId);
+    if (after === epoch) return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
+    epoch = after;
+  }
 }
 
 /** The depth of the turn to start after, which must be on the thread. */

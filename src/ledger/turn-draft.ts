@@ -223,19 +223,21 @@ export function guardParent(
     const status = parent.status.replace("TURN_STATUS_", "");
     throw QuireError.field("PARENT_NOT_FINISHED", "parent_turn_id", `is a turn that is ${status}`, { status });
   }
-  if ((session.headTurnId ?? "") !== parentTurnId && onHeadMoved !== OnHeadMoved.BRANCH) throw headMoved(session);
+  if ((session.headTurnId ?? "") !== parentTurnId && onHeadMoved !== OnHeadMoved.BRANCH) {
+    throw headMoved(session, "parent_turn_id", "is not the session's head");
+  }
 }
 
-export function headMoved(session: SessionHead): QuireError {
+export function headMoved(session: SessionHead, field: string, description: string): QuireError {
   const head = session.headTurnId ?? "";
-  return new QuireError("HEAD_MOVED", `the head of the session is ${head || "no turn"}, not the parent given`, {
+  return new QuireError("HEAD_MOVED", `${field}: ${description}, which is ${head || "no turn"}`, {
     metadata: { head_turn_id: head, session_id: session.id },
-    violations: [{ field: "parent_turn_id", description: "is not the session's head" }],
+    violations: [{ field, description }],
   });
 }
 
 /** What the parent leaves open, as the state before a turn's first message. */
 export function stateUnder(parent: TurnRow | undefined, abandonOpenItems: boolean): OpenState {
-  return OpenState.under(parent ? OpenState.parse(parent.openStateJson).open : [], abandonOpenItems);
+  return OpenState.under(parent ? OpenState.parse(parent.openStateJson).waiting : [], abandonOpenItems);
 }
 

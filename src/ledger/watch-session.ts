@@ -14,6 +14,8 @@ export type WatchEvent =
   | { readonly $case: "deleted"; readonly value: { readonly sessionId: string } };
 
 const pageSize = 500;
+/** What a database takes; no log is that long. */
+const maxSequence = 2 ** 31 - 1;
 
 /**
  * The session, then each move of its head. Moves are read from the head log, never from the signal, so none is lost or
@@ -31,7 +33,7 @@ export async function* watchSession(
   const listener = deps.headSignal.listen(tenantId, sessionId, signal);
   try {
     yield { $case: "watching", value: viewSession(found) };
-    let sequence = command.afterSequence ?? headSequence;
+    let sequence = Math.min(command.afterSequence ?? headSequence, maxSequence);
     while (!signal?.aborted) {
       const moves = await deps.sessions.headMoves(tenantId, sessionId, sequence, pageSize);
       for (const move of moves) yield { $case: "headMoved", value: viewHeadMove(move) };

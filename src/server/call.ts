@@ -45,7 +45,7 @@ const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** Puts the pieces together in one buffer for all: grpc-js copies what a serializer gives before it does anything else. */
 function joined(pieces: EncodedResponse): Buffer {
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const bytes = size(pieces);
   if (bytes > scratch.length) return Buffer.concat(pieces, bytes);
   let at = 0;
   for (const piece of pieces) {
@@ -53,6 +53,10 @@ function joined(pieces: EncodedResponse): Buffer {
     at += piece.length;
   }
   return scratch.subarray(0, bytes);
+}
+
+function size(pieces: EncodedResponse): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 interface Codec<T> {
@@ -180,7 +184,7 @@ class SendRoom<Request, Response> {
   ) {}
 
   async send(response: Response | EncodedResponse): Promise<void> {
-    const bytes = Buffer.isBuffer(response) ? response.length : 0;
+    const bytes = Array.isArray(response) ? size(response) : 0;
     while (this.waitingBytes > 0 && this.waitingBytes + bytes > maxWaitingBytes) {
       await once(this.sent, "sent", { signal: this.signal });
     }

@@ -1,7 +1,7 @@
 import { Metadata, type ServiceError, status as Code } from "@grpc/grpc-js";
 import { BadRequest, ErrorInfo, RetryInfo } from "../contract/gen/google/rpc/error_details.js";
 import { Status } from "../contract/gen/google/rpc/status.js";
-import type { QuireError } from "../errors/quire-error.js";
+import type { FieldViolation, QuireError } from "../errors/quire-error.js";
 import type { Reason } from "../errors/reasons.js";
 
 /** The one place where reasons become gRPC codes. */
@@ -38,16 +38,15 @@ export const codes: Readonly<Record<Reason, Code>> = {
 };
 
 const domain = "quire.v1";
-/** Trailers share one header block: a long list of violations is cut, the first ones are what helps. */
-const maxViolations = 16;
+/** Trailers share one header block, of which some clients take 8 KB: a long list of violations is cut, the first ones help most. */
+const maxViolationBytes = 2_048;
 
 /** A gRPC status with google.rpc details. The cause stays here. */
 export function toServiceError(error: QuireError): ServiceError {
   const code = codes[error.reason];
   const details = [packed("ErrorInfo", ErrorInfo, { reason: error.reason, domain, metadata: clipped(error.metadata) })];
   if (error.violations.length > 0) {
-    const fieldViolations = error.violations.slice(0, maxViolations);
-    details.push(packed("BadRequest", BadRequest, { fieldViolations }));
+    details.push(packed("BadRequest", BadRequest, { fieldViolations: firstOf(error.violations) }));
   }
   if (error.retryAfterMs !== undefined) {
     const retryDelay = { seconds: Math.floor(error.retryAfterMs / 1000), nanos: (error.retryAfterMs % 1000) * 1_000_000 };
@@ -65,6 +64,15 @@ interface Encoder<T> {
 
 function packed<T>(name: string, codec: Encoder<T>, message: T) {
   return { typeUrl: `type.googleapis.com/google.rpc.${name}`, value: Buffer.from(codec.encode(message).finish()) };
+}
+
+function firstOf(violations: readonly FieldViolation[]): readonly FieldViolation[] {
+  let bytes = 0;
+  const end = violations.findIndex(({ field, description }, index) => {
+    bytes += Buffer.byteLength(field) + Buffer.byteLength(description) + 8;
+    return index > 0 && bytes > maxViolationBytes;
+  });
+  return end < 0 ? violations : violations.slice(0, end);
 }
 
 function clipped(metadata: Readonly<Record<string, string>>): { [key: string]: string } {

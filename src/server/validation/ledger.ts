@@ -52,7 +52,7 @@ export const validateUpdateSession = checked<wire.UpdateSessionRequest>((checker
   if (request.workspacePath !== undefined) checker.text("workspace_path", request.workspacePath, { max: 4_096 });
   checker.tags("set_metadata", request.setMetadata);
   checker.count("remove_metadata", request.removeMetadata, 0, 64);
-  for (const [index, key] of request.removeMetadata.entries()) {
+  for (const [index, key] of request.removeMetadata.slice(0, 65).entries()) {
     checker.text(`remove_metadata[${index}]`, key, { min: 1, max: 128 });
   }
   if (request.taskStatus !== undefined) {
@@ -141,7 +141,7 @@ export const validateListTurns = checked<wire.ListTurnsRequest>((checker, reques
   checker.text("session", request.session, name);
   checker.known("scope", request.scope);
   checker.count("statuses", request.statuses, 0, 4);
-  for (const [index, status] of request.statuses.entries()) {
+  for (const [index, status] of request.statuses.slice(0, 5).entries()) {
     checker.oneOf(`statuses[${index}]`, status, ["TURN_STATUS_OPEN", ...endStatuses.slice(1)]);
   }
   checkPage(checker, request);

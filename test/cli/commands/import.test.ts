@@ -2,14 +2,16 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Ledger } from "../../../src/cli/client/ledger.js";
 import { packageRoot } from "../../../src/config/package-root.js";
 import { RecordTurnRequest } from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../../src/contract/gen/quire/v1/turn.js";
-import { call, startTestServer, type TestServer } from "../../support/server.js";
+import { startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli } from "../support/run-cli.js";
 
 let server: TestServer;
+let ledger: Ledger;
 const folder = mkdtempSync(join(tmpdir(), "quire-import-"));
 
 const quire = (...args: readonly string[]) => runCli(...args, "--address", server.address);
@@ -55,15 +57,17 @@ async function record(session: string, parentTurnId: string, ...texts: readonly 
     ],
     result: AgentResult.fromPartial({}),
   });
-  const response = await call(server.ledger, server.ledger.recordTurn, request);
+  const response = await ledger.recordTurn(request);
   return response.turn?.id ?? "";
 }
 
 beforeAll(async () => {
   server = await startTestServer();
+  ledger = new Ledger({ address: server.address, authorities: undefined });
 });
 
 afterAll(async () => {
+  ledger?.close();
   await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -89,7 +93,7 @@ describe("quire import", () => {
 
   it("takes up an import that stopped half way", async () => {
     const file = write("half.json", exchanges(4));
-    const { session } = await call(server.ledger, server.ledger.createSession, {
+    const { session } = await ledger.createSession({
       requestId: "",
       label: "half",
       workspacePath: "",
@@ -125,7 +129,9 @@ describe("quire import", () => {
   it("can import again what was imported and then deleted", async () => {
     const file = write("gone.json", exchanges(2));
     await summary(file, "--format", "openai");
-    await call(server.ledger, server.ledger.deleteSession, { requestId: "", session: "gone" });
+    await new Promise((resolve) => {
+      server.ledger.deleteSession({ requestId: "", session: "gone" }, resolve);
+    });
     expect((await summary(file, "--format", "openai")).sessions).toMatchObject([{ found: 0, written: 2 }]);
     expect(jsonLines((await quire("turns", "gone", "--json")).out)).toHaveLength(2);
   });

@@ -3,7 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { credentials } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  CreateSessionRequest,
+  LedgerServiceClient,
+  RecordTurnRequest,
+  StreamHistoryRequest,
+} from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
 import { startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, spawnCli } from "../support/run-cli.js";
 
@@ -146,12 +154,12 @@ describe("quire serve", () => {
   it("stops at once at a second signal, while a call still runs", async () => {
     const cli = await served("--json", "--shutdown-grace-ms", "60000");
     const [{ addresses } = { addresses: [] }] = jsonLines<{ addresses: string[] }>(cli.output().out);
-    const watched = await startWatch(addresses[0] ?? "");
+    const unread = await startUnreadCall(addresses[0] ?? "");
     cli.child.kill("SIGINT");
     while (!cli.output().err.includes("stopping")) await new Promise((resolve) => setTimeout(resolve, 20));
     cli.child.kill("SIGINT");
     expect(await cli.done).toMatchObject({ code: 1 });
-    watched.close();
+    unread.close();
   });
 
   it("prints one JSON document on stdout with --json, and logs on stderr", async () => {
@@ -219,16 +227,22 @@ describe("quire doctor", () => {
   });
 });
 
-async function startWatch(address: string): Promise<{ close(): void }> {
-  const { credentials } = await import("@grpc/grpc-js");
-  const { LedgerServiceClient } = await import("../../../src/contract/gen/quire/v1/ledger_service.js");
+/** A call that cannot end: its answer is larger than what fits on the way, and nobody reads it. */
+async function startUnreadCall(address: string): Promise<{ close(): void }> {
   const client = new LedgerServiceClient(address, credentials.createInsecure());
-  await new Promise((resolve, reject) => {
-    const request = { requestId: "", label: "watched", workspacePath: "", metadata: {}, subAgent: undefined };
-    client.createSession(request, (error) => (error ? reject(error) : resolve(undefined)));
-  });
-  const stream = client.watchSession({ session: "watched", afterSequence: undefined });
-  stream.on("error", () => undefined);
-  await once(stream, "data");
+  const unary = <T>(start: (done: (error: Error | null, value: T) => void) => void) =>
+    new Promise<T>((resolve, reject) => {
+      start((error, value) => (error ? reject(error) : resolve(value)));
+    });
+  const part = { content: { $case: "text", value: { text: "x".repeat(4_000_000) } } } as const;
+  const messages = [{ role: MessageRole.USER, parts: [part, part, part] }];
+  await unary((done) => client.createSession(CreateSessionRequest.fromPartial({ label: "large" }), done));
+  await unary((done) =>
+    client.recordTurn(RecordTurnRequest.fromPartial({ session: "large", messages }), done),
+  );
+  const thread = { $case: "session", value: "large" } as const;
+  const stream = client.streamHistory(StreamHistoryRequest.fromPartial({ thread }));
+  stream.on("error", () => undefined).pause();
+  await once(stream, "metadata");
   return { close: () => client.close() };
 }

@@ -177,7 +177,7 @@ describe("cutting a conversation into turns", () => {
       message?.parts.map(({ content }) => (content?.$case === "text" ? content.value.text : "")) ?? [];
     expect(texts.length).toBeGreaterThan(1);
     expect(texts.join("")).toBe(long);
-    for (const text of texts) expect(text.isWellFormed()).toBe(true);
+    for (const text of texts) expect(Buffer.from(text).toString()).toBe(text);
   });
 
   it("replaces inline data above 1 MiB by a text that names its size, and says so", () => {

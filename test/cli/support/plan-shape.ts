@@ -3,10 +3,8 @@ import { wholeThread } from "../../../src/cli/import/transcript.js";
 import { RecordTurnRequest } from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Message, Part } from "../../../src/contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../../src/contract/gen/quire/v1/turn.js";
-import { OpenItemKind } from "../../../src/domain/turn.js";
 import { checkEnd, checkParts, extendState } from "../../../src/ledger/check-messages.js";
-import { OpenState } from "../../../src/ledger/open-state.js";
-import { locate } from "../../../src/ledger/turn-draft.js";
+import { locate, stateUnder } from "../../../src/ledger/turn-draft.js";
 import { validateRecordTurn } from "../../../src/server/validation/ledger.js";
 
 /** A turn in a few words: "user hi", "assistant -> search#c1", "tool c1=found". */
@@ -52,7 +50,7 @@ function partShape({ content }: Part): string {
 /** Lays a plan on the ledger's own rules and bounds. Throws what the server would answer. */
 export function requireLedgerTakes(plan: ImportPlan): void {
   for (const session of plan.sessions) {
-    let open: OpenState["open"] = [];
+    let parent: Parameters<typeof stateUnder>[0];
     for (const turn of wholeThread(plan, session)) {
       validateRecordTurn(
         RecordTurnRequest.fromPartial({
@@ -65,10 +63,11 @@ export function requireLedgerTakes(plan: ImportPlan): void {
       );
       const messages = locate(turn.messages, "messages");
       checkParts(messages);
-      const state = OpenState.under(open, turn.abandonOpenItems);
+      const state = stateUnder(parent, turn.abandonOpenItems);
       extendState(state, messages);
       checkEnd(state, turn.status, "status");
-      open = state.open.filter(({ kind }) => kind === OpenItemKind.TOOL_CALL);
+      // Of a stored turn only what it leaves open matters to the next one.
+      parent = { openStateJson: state.toFinishedJson() } as NonNullable<typeof parent>;
     }
   }
 }
