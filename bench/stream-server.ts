@@ -29,6 +29,7 @@ const deps = {
   clock: systemClock,
   ids: systemIds,
   stopping: new AbortController().signal,
+  draining: new AbortController().signal,
 };
 const identity = (bytes: Buffer) => bytes;
 const { streamHistory: definition } = LedgerServiceService;

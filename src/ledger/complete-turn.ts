@@ -1,7 +1,7 @@
 import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { TurnRow } from "../storage/ledger/rows.js";
+import type { ParentTurn, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/ledger/stored-answers.js";
 import { checkEnd, extendState } from "./check-messages.js";
@@ -71,7 +71,7 @@ export async function completeTurn(
 }
 
 /** A turn enters a thread with messages, and under a parent that is still there. */
-function requirePlace(turn: TurnRow, parent: TurnRow | undefined, addedMessages: number): void {
+function requirePlace(turn: TurnRow, parent: ParentTurn | undefined, addedMessages: number): void {
   if (turn.messageCount + addedMessages === 0) {
     throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", { metadata: { turn_id: turn.id } });
   }

@@ -5,7 +5,7 @@ import type { Message } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { BranchRow, HeadMoveRow, MessageRow, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import type { BranchRow, HeadMoveRow, MessageRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import type { TurnState } from "../storage/ledger/write-turns.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
@@ -237,7 +237,7 @@ export function headMoved(session: SessionHead, field: string, description: stri
 }
 
 /** What the parent leaves open, as the state before a turn's first message. */
-export function stateUnder(parent: TurnRow | undefined, abandonOpenItems: boolean): OpenState {
+export function stateUnder(parent: ParentTurn | undefined, abandonOpenItems: boolean): OpenState {
   return OpenState.under(parent ? OpenState.parse(parent.openStateJson).waiting : [], abandonOpenItems);
 }
 

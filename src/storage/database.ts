@@ -62,7 +62,7 @@ async function openSqlite(path: string): Promise<Database> {
 async function openPostgresql(options: DatabaseOptions): Promise<Database> {
   await applyMigrations({ provider: "postgresql", url: options.url, folder: migrationsFolder("postgresql") });
   const factory = new PrismaPg({ connectionString: options.url, max: options.poolSize });
-  const adapter = (await factory.connect()) as unknown as SqlDriverAdapter;
+  const adapter = disposedOnce((await factory.connect()) as unknown as SqlDriverAdapter);
   const client = new PostgresqlClient({ adapter: alwaysThis(adapter) }) as unknown as PrismaClient;
   return assemble("postgresql", adapter, client, adapter, client);
 }
@@ -70,6 +70,17 @@ async function openPostgresql(options: DatabaseOptions): Promise<Database> {
 /** Lets a client share a connection that is open already. */
 function alwaysThis(adapter: SqlDriverAdapter): SqlDriverAdapterFactory {
   return { provider: adapter.provider, adapterName: adapter.adapterName, connect: async () => adapter };
+}
+
+/** A client that disconnects disposes of its adapter, if it ever used it; a pool fails when it is ended again. */
+function disposedOnce(adapter: SqlDriverAdapter): SqlDriverAdapter {
+  const dispose = adapter.dispose.bind(adapter);
+  let disposed: Promise<void> | undefined;
+  adapter.dispose = () => {
+    disposed ??= dispose();
+    return disposed;
+  };
+  return adapter;
 }
 
 function assemble(

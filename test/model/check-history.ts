@@ -16,8 +16,6 @@ const expectedRefusals = new Set([
   "TURN_EMPTY",
   "MESSAGE_COUNT_MISMATCH",
   "ORPHAN_TOOL_RESULT",
-  // A batch of user messages whose turn is the answer to a call, and the like.
-  "BAD_ROLE_ORDER",
 ]);
 
 /** Everything that is wrong with what clients were told, in words; nothing when the model explains it all. */

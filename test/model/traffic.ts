@@ -22,11 +22,11 @@ const weights = {
   getTurn: 6,
   tag: 5,
   move: 5,
-  fork: 6,
+  fork: 4,
   alias: 7,
   rename: 2,
-  create: 3,
-  delete: 2,
+  create: 2,
+  delete: 3,
   again: 10,
 };
 
@@ -38,6 +38,8 @@ export class Traffic {
   private readonly finished: string[] = [];
   private readonly opened: string[] = [];
   private made = 0;
+  /** Is told of each session as soon as it is known. */
+  onSession: (id: string) => void = () => {};
 
   constructor(
     private readonly random: Random,
@@ -74,7 +76,9 @@ export class Traffic {
       case "createSession":
       case "forkSession": {
         const { id, label, headTurnId } = op.answer!.session!;
-        if (!this.sessions.some((session) => session.id === id)) this.sessions.push({ id, label, head: headTurnId });
+        if (this.sessions.some((session) => session.id === id)) return;
+        this.sessions.push({ id, label, head: headTurnId });
+        this.onSession(id);
         return;
       }
       case "deleteSession": {

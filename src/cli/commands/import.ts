@@ -63,9 +63,8 @@ async function runImport(terminal: Terminal, file: string, flags: ImportFlags): 
   if (flags.dryRun) return report(terminal, plan, undefined, flags);
   const progress = createProgress(terminal, "turns", flags.json === true);
   const sessions = await withLedger(flags, async (ledger) => {
-    progress.start(turns);
     try {
-      return await writePlan(ledger, plan, fileHash, () => progress.advance());
+      return await writePlan(ledger, plan, fileHash, progress);
     } finally {
       progress.stop();
     }

@@ -1,9 +1,11 @@
 import { createServer } from "node:net";
-import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
-import { service } from "grpc-health-check";
+import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { type Check, fail, ok, warn } from "./check.js";
 
 const DEADLINE_MS = 2_000;
+const CHECK = "/grpc.health.v1.Health/Check";
+const SERVICE = "quire.v1.LedgerService";
 
 /** What is at an address that the server would listen on: nothing, a Quire server, or something else. */
 export async function checkAddress(address: string, authorities: Buffer | undefined): Promise<Check> {
@@ -20,19 +22,27 @@ export async function checkAddress(address: string, authorities: Buffer | undefi
 
 /** The answer of the standard health service; empty when there is none. */
 function health(address: string, authorities: Buffer | undefined): Promise<string> {
-  const Health = makeGenericClientConstructor(service, "Health");
   const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();
-  const client = new Health(address, channel);
-  const request = { service: "quire.v1.LedgerService" };
+  const client = new Client(address, channel);
+  const options = { deadline: Date.now() + DEADLINE_MS };
   return new Promise((resolve) => {
-    const done = (error: ServiceError | null, response?: { readonly status?: unknown }) => {
+    const done = (error: ServiceError | null, status?: string) => {
       client.close();
-      resolve(error ? "" : String(response?.status ?? ""));
+      resolve(error ? "" : (status ?? ""));
     };
-    const check = client.check;
-    if (!check) return resolve("");
-    check.call(client, request, { deadline: Date.now() + DEADLINE_MS }, done);
+    client.makeUnaryRequest(CHECK, encodeService, decodeStatus, SERVICE, new Metadata(), options, done);
   });
+}
+
+function encodeService(service: string): Buffer {
+  return Buffer.from(new BinaryWriter().uint32(10).string(service).finish());
+}
+
+/** HealthCheckResponse has one field, an enum. */
+function decodeStatus(bytes: Buffer): string {
+  const reader = new BinaryReader(bytes);
+  const status = reader.len > 0 && reader.uint32() === 8 ? reader.int32() : 0;
+  return status === 1 ? "SERVING" : "NOT_SERVING";
 }
 
 async function cannotListen(address: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { MessageRole, type Part, type ToolResultContent } from "../../contract/gen/quire/v1/message.js";
-import { cleanName } from "./clean-name.js";
 import { text } from "./content.js";
 import type { Findings } from "./findings.js";
+import { fitNames } from "./fit-names.js";
 import type { TranscriptMessage } from "./transcript.js";
 
 const TEXT_BYTES = 4_194_304;
@@ -78,46 +78,6 @@ function address(part: Part): string | undefined {
   return content.value.source?.$case === "uri" ? content.value.source.value : undefined;
 }
 
-/** The names in a part, as the ledger takes them. */
-function fitNames(part: Part): Part {
-  const { content } = part;
-  switch (content?.$case) {
-    case "toolCall":
-      return {
-        content: {
-          ...content,
-          value: { ...content.value, name: cleanName(content.value.name, 256) || "tool" },
-        },
-      };
-    case "thinking":
-      return {
-        content: { ...content, value: { ...content.value, provider: cleanName(content.value.provider, 64) } },
-      };
-    case "opaque":
-      return {
-        content: { ...content, value: { ...content.value, kind: cleanName(content.value.kind, 128) } },
-      };
-    case "image":
-      return {
-        content: {
-          ...content,
-          value: { ...content.value, mediaType: cleanName(content.value.mediaType, 128) },
-        },
-      };
-    case "file": {
-      const mediaType = cleanName(content.value.mediaType, 128);
-      return {
-        content: {
-          ...content,
-          value: { ...content.value, mediaType, name: cleanName(content.value.name, 1024) },
-        },
-      };
-    }
-    default:
-      return part;
-  }
-}
-
 function asPiece(part: Part): ToolResultContent {
   const { content } = part;
   if (content?.$case === "text" || content?.$case === "image" || content?.$case === "file")
@@ -135,7 +95,7 @@ function splitText(value: string): readonly string[] {
 
 function joinTexts(pieces: readonly ToolResultContent[]): readonly ToolResultContent[] {
   const joined = pieces
-    .map(({ content }) => (content?.$case === "text" ? content.value.text : ""))
+    .flatMap(({ content }) => (content?.$case === "text" ? [content.value.text] : []))
     .join("\n");
   const others = pieces.filter(({ content }) => content?.$case !== "text");
   const texts = splitText(joined).map((part): ToolResultContent => asPiece(text(part)));

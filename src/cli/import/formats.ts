@@ -35,5 +35,13 @@ export function planImport(file: ImportFile, provenance: Readonly<Record<string,
     ...session,
     metadata: { ...Object.fromEntries(Object.entries(session.metadata).slice(0, 60)), ...provenance },
   }));
-  return { ...plan, sessions };
+  const empty = sessions
+    .filter(({ turns, forkOf }) => turns.length === 0 && !forkOf)
+    .map(({ label: name }) => name);
+  const finding = { what: "conversations without messages, sessions without turns", count: empty.length };
+  return {
+    sessions,
+    findings:
+      empty.length === 0 ? plan.findings : [...plan.findings, { ...finding, where: empty.slice(0, 3) }],
+  };
 }

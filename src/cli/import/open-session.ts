@@ -14,20 +14,20 @@ export interface SessionRoots {
   readonly parentSessionId: string | undefined;
 }
 
-/** Makes the session of a plan and gives its id. */
+/** Makes the session of a plan. */
 export async function openSession(
   ledger: Ledger,
   planned: PlannedSession,
   fileHash: string,
   roots: SessionRoots,
-): Promise<string> {
+): Promise<Session> {
   const label = sha256(Buffer.from(planned.label)).toString("hex").slice(0, 16);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const requestId = `import-${fileHash.slice(0, 32)}-${label}-${attempt}`;
     const made = await request(ledger, planned, requestId, roots);
     // A stored answer may be about a session that was deleted since: then the next request id is a fresh one.
-    const found = made && (await ledger.findSession(planned.label));
-    if (found && found.id === made.id) return found.id;
+    const found = made && (await retrying(() => ledger.findSession(planned.label)));
+    if (found && found.id === made.id) return found;
   }
   throw new CliError(`the session "${planned.label}" cannot be made: it is deleted as soon as it is there`);
 }

@@ -1,6 +1,6 @@
 import { Message } from "../../contract/gen/quire/v1/message.js";
 import type { Session } from "../../contract/gen/quire/v1/session.js";
-import { type Turn, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
+import { type Turn, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
 import { CliError } from "../cli-error.js";
 import { messageJson, sessionJson, turnJson } from "../proto-json.js";
 import { Findings } from "./findings.js";
@@ -19,7 +19,7 @@ export const importQuireJsonl: Importer = (fileText, label) => {
     const where = `line ${index + 1}`;
     const value = parseLine(line, where);
     if ("session" in value && !session) session = sessionJson.fromJson(value.session);
-    else if ("turn" in value && session) turns.push({ turn: turnJson.fromJson(value.turn), messages: [] });
+    else if ("turn" in value && session) turns.push({ turn: finishedTurn(value.turn, where), messages: [] });
     else if ("message" in value && turns.length > 0)
       turns.at(-1)?.messages.push(messageJson.fromJson(value.message));
     else
@@ -28,6 +28,13 @@ export const importQuireJsonl: Importer = (fileText, label) => {
   if (!session) throw new CliError('the file is no quire-jsonl: its first line must be {"session": ...}');
   return plan(session, turns.map(planTurn), label);
 };
+
+/** A thread holds finished turns only: an open or failed one could not have another behind it. */
+function finishedTurn(json: unknown, where: string): Turn {
+  const turn = turnJson.fromJson(json);
+  if (turn.status === TurnStatus.COMPLETED || turn.status === TurnStatus.AWAITING) return turn;
+  throw new CliError(`${where} is a turn that is neither COMPLETED nor AWAITING, so it is in no thread`);
+}
 
 function plan(session: Session, turns: readonly PlannedTurn[], { label, given }: ImportLabel): ImportPlan {
   const findings = new Findings();

@@ -1,9 +1,11 @@
+import type { Session } from "../../contract/gen/quire/v1/session.js";
 import { CliError } from "../cli-error.js";
 import type { Ledger } from "../client/ledger.js";
 import { counted } from "../terminal/printable.js";
+import type { Progress } from "../terminal/progress.js";
 import { openSession } from "./open-session.js";
 import { readThreadState, type ThreadState } from "./thread-state.js";
-import { type ImportPlan, wholeThread } from "./transcript.js";
+import { type ImportPlan, type PlannedSession, wholeThread } from "./transcript.js";
 import { writeTurn } from "./write-turn.js";
 
 const FAMILIES_AT_ONCE = 8;
@@ -30,17 +32,18 @@ export async function writePlan(
   ledger: Ledger,
   plan: ImportPlan,
   fileHash: string,
-  onTurn: () => void,
+  progress: Pick<Progress, "start" | "advance">,
 ): Promise<readonly WrittenSession[]> {
   const states: ThreadState[] = [];
   for (const session of plan.sessions) states.push(await readThreadState(ledger, plan, session));
-  const writer = new PlanWriter(ledger, plan, fileHash, onTurn, states);
+  const writer = new PlanWriter(ledger, plan, fileHash, () => progress.advance(), states);
+  progress.start(writer.report().reduce((sum, { planned, found }) => sum + planned - found, 0));
   await writer.write();
   return writer.report();
 }
 
 class PlanWriter {
-  readonly #ids: string[];
+  readonly #sessions: (Session | undefined)[];
   readonly #threads: string[][];
   readonly #written: number[];
   #failure: unknown;
@@ -52,7 +55,7 @@ class PlanWriter {
     readonly onTurn: () => void,
     readonly states: readonly ThreadState[],
   ) {
-    this.#ids = states.map(({ session }) => session?.id ?? "");
+    this.#sessions = states.map(({ session }) => session);
     this.#threads = states.map(({ turnIds }) => [...turnIds]);
     this.#written = states.map(() => 0);
   }
@@ -80,7 +83,7 @@ class PlanWriter {
       const written = this.#written[index] ?? 0;
       return {
         label: session.label,
-        id: this.#ids[index] ?? "",
+        id: this.#sessions[index]?.id ?? "",
         headTurnId: thread.at(-1) ?? "",
         planned: session.turns.length,
         found: Math.max(0, thread.length - (session.forkOf?.turns ?? 0) - written),
@@ -93,25 +96,31 @@ class PlanWriter {
     const planned = this.plan.sessions[index];
     const thread = this.#threads[index];
     if (!planned || !thread || this.#failure !== undefined) return;
-    if (!this.#ids[index]) {
-      const fork =
-        planned.forkOf && (this.#threads[planned.forkOf.session] ?? []).slice(0, planned.forkOf.turns);
-      thread.push(...(fork ?? []));
-      this.#ids[index] = await openSession(this.ledger, planned, this.fileHash, {
-        forkTurnId: fork?.at(-1),
-        parentSessionId: planned.subAgent && this.#ids[planned.subAgent.parent],
-      });
-    }
-    const session = this.#ids[index] ?? "";
+    const session = this.#sessions[index] ?? (await this.#open(planned, thread));
+    this.#sessions[index] = session;
     const turns = wholeThread(this.plan, planned);
     while (thread.length < turns.length && this.#failure === undefined) {
       const number = thread.length;
-      const requestId = `import-${this.fileHash.slice(0, 32)}-${session}-${number + 1}`;
-      const parentTurnId = thread.at(-1) ?? "";
-      thread.push(await writeTurn(this.ledger, turns[number]!, { session, parentTurnId, requestId }));
+      const place = {
+        session: session.id,
+        parentTurnId: thread.at(-1) ?? "",
+        // A head that was moved since makes a new id: the stored answer to the old one would be about another thread.
+        requestId: `import-${this.fileHash.slice(0, 32)}-${session.id}-${session.headSequence}-${number + 1}`,
+      };
+      thread.push(await writeTurn(this.ledger, turns[number]!, place));
       this.#written[index] = (this.#written[index] ?? 0) + 1;
       this.onTurn();
     }
+  }
+
+  #open(planned: PlannedSession, thread: string[]): Promise<Session> {
+    const fork =
+      planned.forkOf && (this.#threads[planned.forkOf.session] ?? []).slice(0, planned.forkOf.turns);
+    thread.push(...(fork ?? []));
+    return openSession(this.ledger, planned, this.fileHash, {
+      forkTurnId: fork?.at(-1),
+      parentSessionId: planned.subAgent && this.#sessions[planned.subAgent.parent]?.id,
+    });
   }
 
   #explained(failure: unknown): CliError {
@@ -123,7 +132,7 @@ class PlanWriter {
     return new CliError(original?.message ?? String(failure), {
       hints: [
         ...(original?.hints ?? []),
-        `the import stopped: ${there} of ${counted(planned, "turn")} are written, in ${counted(touched, "session")}`,
+        `the import stopped: ${there} of ${counted(planned, "turn")} are known to be written, in ${counted(touched, "session")}`,
         "the same command takes it up where it ended",
       ],
       details: { ...original?.details, sessions },

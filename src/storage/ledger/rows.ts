@@ -8,6 +8,9 @@ export type HeadMoveRow = models.HeadMoveModel;
 export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 
+/** What a write needs to know of the turn it is written under. */
+export type ParentTurn = Pick<TurnRow, "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash">;
+
 /** What a write to a session's thread needs to know of the session. */
 export type SessionHead = Pick<
   SessionRow,
@@ -62,6 +65,16 @@ export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["headBranchId", "head_branch_id", "text"],
   ["headDepth", "head_depth", "int"],
   ["headSequence", "head_sequence", "int"],
+]);
+
+export const parentShape = new TableShape<ParentTurn>("turns", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["branchId", "branch_id", "text"],
+  ["depth", "depth", "int"],
+  ["status", "status", "text"],
+  ["openStateJson", "open_state_json", "text"],
+  ["chainHash", "chain_hash", "bytes"],
 ]);
 
 export const turnShape = new TableShape<TurnRow>("turns", [

@@ -9,6 +9,8 @@ import {
   headMoveShape,
   type MessageRow,
   messageShape,
+  type ParentTurn,
+  parentShape,
   type SessionHead,
   type StoredAnswerRow,
   sessionHeadShape,
@@ -26,7 +28,7 @@ export interface TurnState {
   readonly turn: TurnRow | undefined;
   /** The messages of that turn, where the write asked for them. */
   readonly wires: readonly Buffer[];
-  readonly parent: TurnRow | undefined;
+  readonly parent: ParentTurn | undefined;
   /** Whether the place after the parent on the parent's branch is taken. */
   readonly slotTaken: boolean;
 }
@@ -251,12 +253,12 @@ class TurnBatch {
       const id = target.kind === "session" ? target.parentTurnId : open.get(target.turnId)?.row.parentTurnId;
       if (id) ids.add(id);
     }
-    const found = new Map<string, { readonly row: TurnRow; readonly slotTaken: boolean }>();
+    const found = new Map<string, { readonly row: ParentTurn; readonly slotTaken: boolean }>();
     if (ids.size === 0) return found;
     const rows = await this.sql.query(`${selectParents} IN (${list(ids.size)})`, [tenantId, ...ids]);
     for (const values of rows) {
-      const row = turnShape.read(values)!;
-      found.set(row.id, { row, slotTaken: values[turnShape.columns.length] !== null });
+      const row = parentShape.read(values)!;
+      found.set(row.id, { row, slotTaken: values[parentShape.columns.length] !== null });
     }
     return found;
   }
@@ -302,7 +304,7 @@ const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "?");
 
 const selectTurns = `SELECT ${turnShape.columnList} FROM turns`;
 const selectWires = "SELECT wire FROM messages WHERE tenant_id = ? AND turn_id = ? ORDER BY first_index";
-const selectParents = `SELECT ${turnShape.columnsOf("t")}, next.id FROM turns t LEFT JOIN turns next ON next.tenant_id = t.tenant_id AND next.branch_id = t.branch_id AND next.depth = t.depth + 1 WHERE t.tenant_id = ? AND t.id`;
+const selectParents = `SELECT ${parentShape.columnsOf("t")}, next.id FROM turns t LEFT JOIN turns next ON next.tenant_id = t.tenant_id AND next.branch_id = t.branch_id AND next.depth = t.depth + 1 WHERE t.tenant_id = ? AND t.id`;
 const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.columns
   .slice(2)
   .map(([, column]) => `${column} = excluded.${column}`)

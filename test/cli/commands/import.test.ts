@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../../src/cli/client/ledger.js";
 import { packageRoot } from "../../../src/config/package-root.js";
-import { RecordTurnRequest } from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import {
+  RecordTurnRequest,
+  UpdateSessionRequest,
+} from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../../src/contract/gen/quire/v1/turn.js";
 import { startTestServer, type TestServer } from "../../support/server.js";
@@ -136,6 +139,21 @@ describe("quire import", () => {
     expect(jsonLines((await quire("turns", "gone", "--json")).out)).toHaveLength(2);
   });
 
+  it("writes anew what a head that was moved back no longer reaches", async () => {
+    const file = write("moved.json", exchanges(3));
+    await summary(file, "--format", "openai");
+    const turns = jsonLines<{ id: string }>((await quire("turns", "moved", "--json")).out);
+    const [head, , first] = turns.map(({ id }) => id);
+    const request = UpdateSessionRequest.fromPartial({
+      session: "moved",
+      headTurnId: first ?? "",
+      expectedHeadTurnId: head ?? "",
+    });
+    await new Promise((resolve) => server.ledger.updateSession(request, resolve));
+    expect((await summary(file, "--format", "openai")).sessions).toMatchObject([{ found: 1, written: 2 }]);
+    expect(jsonLines((await quire("turns", "moved", "--json")).out)).toHaveLength(3);
+  });
+
   it("says what was written when it fails in the midst, and goes on from there", async () => {
     const lines = [
       { session: { label: "broken" } },
@@ -148,7 +166,7 @@ describe("quire import", () => {
     const { code, err } = await quire("import", write("broken.jsonl", text), "--format", "quire-jsonl");
     expect(code).toBe(1);
     expect(err).toContain("reason: BAD_ROLE_ORDER");
-    expect(err).toContain("1 of 2 turns are written, in 1 session");
+    expect(err).toContain("1 of 2 turns are known to be written, in 1 session");
     const mended = write("broken.jsonl", text.replace("_ASSISTANT", "_USER"));
     expect((await summary(mended, "--format", "quire-jsonl")).sessions).toMatchObject([
       { found: 1, written: 1 },

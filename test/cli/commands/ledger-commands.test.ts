@@ -2,6 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RecordTurnRequest } from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
+import { TurnStatus } from "../../../src/contract/gen/quire/v1/turn.js";
 import { startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli } from "../support/run-cli.js";
 
@@ -94,18 +97,17 @@ describe("quire turns", () => {
   });
 
   it("lists failed turns with --all only", async () => {
-    const turn = { status: "TURN_STATUS_FAILED", details: {}, error: "boom" };
-    const lines = [
-      { session: { label: "failing" } },
-      { turn: { status: "TURN_STATUS_COMPLETED" } },
-      { message: { role: "MESSAGE_ROLE_USER", parts: [{ text: { text: "a" } }] } },
-      { turn },
-      { message: { role: "MESSAGE_ROLE_USER", parts: [{ text: { text: "b" } }] } },
-    ];
-    const file = write("failing.jsonl", lines.map((line) => JSON.stringify(line)).join("\n"));
-    await quire("import", file, "--format", "quire-jsonl");
-    expect(jsonLines((await quire("turns", "failing", "--json")).out)).toHaveLength(1);
-    expect(jsonLines((await quire("turns", "failing", "--json", "--all")).out)).toHaveLength(2);
+    await quire("import", write("failing.json", chat), "--format", "openai");
+    const [head] = jsonLines<{ id: string }>((await quire("turns", "failing", "--json")).out);
+    const request = RecordTurnRequest.fromPartial({
+      session: "failing",
+      parentTurnId: head?.id ?? "",
+      status: TurnStatus.FAILED,
+      messages: [{ role: MessageRole.USER, parts: [{ content: { $case: "text", value: { text: "b" } } }] }],
+    });
+    await new Promise((resolve) => server.ledger.recordTurn(request, resolve));
+    expect(jsonLines((await quire("turns", "failing", "--json")).out)).toHaveLength(2);
+    expect(jsonLines((await quire("turns", "failing", "--json", "--all")).out)).toHaveLength(3);
   });
 
   it("says reason and metadata of an error on stderr, and nothing on stdout", async () => {
@@ -123,6 +125,20 @@ describe("quire turns", () => {
     const { err } = await quire("turns", "x".repeat(300));
     expect(err).toContain("reason: INVALID_FIELD");
     expect(err).toContain("field: session: has more than 256 characters");
+  });
+});
+
+describe("an address that is a socket", () => {
+  it("works as one with a port does", async () => {
+    const socket = `unix:${join(folder, "q.sock")}`;
+    const local = await startTestServer({ listen: socket });
+    expect(
+      await runCli("import", write("u.json", chat), "--format", "openai", "--address", socket),
+    ).toMatchObject({ code: 0 });
+    expect(jsonLines((await runCli("sessions", "--json", "--address", socket)).out)).toMatchObject([
+      { label: "u" },
+    ]);
+    await local.stop();
   });
 });
 

@@ -85,6 +85,11 @@ describe("import quire-jsonl", () => {
   it.each([
     ["not JSON", `${whole}{"mess`, /line 4 is no JSON object/],
     ["a message before any turn", file({ session: {} }, { message: {} }), /line 2 is out of place/],
+    [
+      "a failed turn",
+      file({ session: {} }, { turn: { status: "TURN_STATUS_FAILED" } }),
+      /neither COMPLETED nor AWAITING/,
+    ],
     ["no session", "", /first line/],
     [
       "a field that the contract does not have",

@@ -128,7 +128,7 @@ CREATE TABLE "erasure_epochs" (
 );
 
 -- CreateIndex
-CREATE INDEX "sessions_tenant_id_head_branch_id_head_depth_idx" ON "sessions"("tenant_id", "head_branch_id", "head_depth");
+CREATE INDEX "sessions_tenant_id_head_branch_id_idx" ON "sessions"("tenant_id", "head_branch_id");
 
 -- CreateIndex
 CREATE INDEX "sessions_tenant_id_parent_session_id_idx" ON "sessions"("tenant_id", "parent_session_id");

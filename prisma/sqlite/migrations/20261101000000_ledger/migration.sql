@@ -29,7 +29,7 @@ CREATE TABLE "session_aliases" (
     "created_us" BIGINT NOT NULL,
 
     PRIMARY KEY ("tenant_id", "alias")
-);
+) WITHOUT ROWID;
 
 -- CreateTable
 CREATE TABLE "branches" (
@@ -39,7 +39,7 @@ CREATE TABLE "branches" (
     "fork_depth" INTEGER NOT NULL,
 
     PRIMARY KEY ("tenant_id", "id")
-);
+) WITHOUT ROWID;
 
 -- CreateTable
 CREATE TABLE "turns" (
@@ -104,7 +104,7 @@ CREATE TABLE "head_moves" (
     "created_us" BIGINT NOT NULL,
 
     PRIMARY KEY ("tenant_id", "session_id", "sequence")
-);
+) WITHOUT ROWID;
 
 -- CreateTable
 CREATE TABLE "stored_answers" (
@@ -126,7 +126,7 @@ CREATE TABLE "erasure_epochs" (
 );
 
 -- CreateIndex
-CREATE INDEX "sessions_tenant_id_head_branch_id_head_depth_idx" ON "sessions"("tenant_id", "head_branch_id", "head_depth");
+CREATE INDEX "sessions_tenant_id_head_branch_id_idx" ON "sessions"("tenant_id", "head_branch_id");
 
 -- CreateIndex
 CREATE INDEX "sessions_tenant_id_parent_session_id_idx" ON "sessions"("tenant_id", "parent_session_id");
