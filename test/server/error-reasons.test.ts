@@ -3,6 +3,347 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as Code, Metadata } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
-import { ErrorReason, TurnScope } from "../../src/contract/gen/quire/v1/all.js";
+import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
+import { RecordTurnRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
+import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
+import { QuireError } from "../../src/errors/quire-error.js";
+import { type Reason, reasons } from "../../src/errors/reasons.js";
+import { codes, toServiceError } from "../../src/server/status.js";
+import { openDatabase } from "../../src/storage/driver/database-sync.js";
+import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
+import { decides } from "../ledger/message-parts.js";
+import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { failure, startTestServer, type TestServer, type WireError, wireError } from "../support/server.js";
+import { CapturedLog, type LogLine } from "./captured-log.js";
+import { startChildServer } from "./child-server.js";
+
+const noTurn = "0198c0de-0000-7000-8000-000000000001";
+/** Takes the token counter a second and more. */
+const longText = randomLetters(1_500_000);
+
+let server: TestServer;
+let ledger: LedgerCalls;
+let log: CapturedLog;
+
+beforeAll(async () => {
+  log = new CapturedLog();
+  server = await startTestServer({}, log.logger);
+  ledger = ledgerCalls(server.ledger);
+});
+
+afterAll(() => server.stop());
+
+/** Everything that a client can see of what is stored. */
+async function snapshot(calls: LedgerCalls): Promise<string> {
+  const { sessions } = await calls.listSessions({ pageSize: 1_000 });
+  const turns: Turn[] = [];
+  for (const { id } of sessions) turns.push(...(await allTurns(calls, { session: id, scope: TurnScope.WRITTEN })));
+  return JSON.stringify({ sessions, turns });
+}
+
+/** What a refused call showed, and what was stored before and after it. */
+interface Evidence {
+  readonly error: WireError;
+  readonly before: string;
+  readonly after: string;
+  /** The server's own word, for calls whose client was gone before an answer could reach it. */
+  readonly log?: LogLine;
+}
+
+interface Case {
+  /** The fields that the BadRequest names. */
+  readonly fields?: readonly string[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  provoke(): Promise<Evidence>;
+}
+
+interface Scene {
+  /** A session of the case's own, with one turn. */
+  readonly session: string;
+  readonly head: string;
+}
+
+/** A case on the common server: the scene is set, then one call is refused. */
+function refused(
+  expected: Omit<Case, "provoke">,
+  arrange: (scene: Scene) => Promise<() => Promise<unknown>>,
+): Case {
+  const provoke = async () => {
+    const { id: session } = await ledger.session();
+    const { id: head } = await ledger.turn(session, "", [user("hello"), assistant("hello")]);
+    const act = await arrange({ session, head });
+    const before = await snapshot(ledger);
+    const error = await failure(act());
+    return { error, before, after: await snapshot(ledger) };
+  };
+  return { ...expected, provoke };
+}
+
+/** A turn whose messages are refused. */
+function refusedMessages(
+  field: string,
+  metadata: Readonly<Record<string, string>>,
+  messages: Parameters<LedgerCalls["turn"]>[2],
+): Case {
+  return refused({ fields: [field], metadata: { field, ...metadata } }, async ({ session, head }) => () =>
+    ledger.turn(session, head, messages),
+  );
+}
+
+const cases: { readonly [Key in Reason]: Case } = {
+  INVALID_FIELD: refused(
+    { fields: ["label", "metadata key"], metadata: { field: "label" } },
+    async () => () => ledger.createSession({ label: "x".repeat(257), metadata: { "": "y" } }),
+  ),
+  MALFORMED_REQUEST: refused({ metadata: { method: "RecordTurn" } }, async () => () => sendBytes("RecordTurn", "ff")),
+  PAGE_TOKEN_INVALID: refused(
+    { fields: ["page_token"], metadata: { field: "page_token" } },
+    async ({ session }) =>
+      () =>
+        ledger.listTurns({ session, pageToken: "guess" }),
+  ),
+  SESSION_NOT_FOUND: refused({ metadata: { session: "nobody" } }, async () => () => ledger.getSession({ session: "nobody" })),
+  TURN_NOT_FOUND: refused({ metadata: { turn_id: noTurn } }, async () => () => ledger.getTurn({ turnId: noTurn })),
+  ALIAS_NOT_FOUND: refused({ metadata: { alias: "nothing" } }, async () => () => ledger.aliasSession({ alias: "nothing" })),
+  LABEL_TAKEN: refused({ fields: ["label"], metadata: { label: "taken" } }, async ({ session }) => {
+    await ledger.updateSession({ session, label: "taken" });
+    return () => ledger.createSession({ label: "taken" });
+  }),
+  ALIAS_TAKEN: refused({ fields: ["alias"], metadata: { alias: "today" } }, async ({ session }) => {
+    await ledger.aliasSession({ alias: "today", session });
+    const other = await ledger.session();
+    return () => ledger.aliasSession({ alias: "today", session: other.id });
+  }),
+  REQUEST_ID_REUSED: refused(
+    { fields: ["request_id"], metadata: { request_id: "r-1", method: "RecordTurn" } },
+    async ({ session, head }) => {
+      const { turn } = await ledger.recordTurn({ requestId: "r-1", session, parentTurnId: head, messages: [user("a")] });
+      return () => ledger.recordTurn({ requestId: "r-1", session, parentTurnId: turn!.id, messages: [user("b")] });
+    },
+  ),
+  HEAD_MOVED: refused(
+    { fields: ["parent_turn_id"], metadata: { head_turn_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } },
+    async ({ session, head }) => {
+      await ledger.turn(session, head, [user("someone was faster")]);
+      return () => ledger.turn(session, head, [user("too late")]);
+    },
+  ),
+  UNKNOWN_PARENT: refused(
+    { fields: ["parent_turn_id"], metadata: { field: "parent_turn_id" } },
+    async ({ session }) =>
+      () =>
+        ledger.turn(session, noTurn, [user("x")]),
+  ),
+  PARENT_NOT_FINISHED: refused(
+    { fields: ["parent_turn_id"], metadata: { field: "parent_turn_id", status: "OPEN" } },
+    async (scene) => {
+      const open = await openTurn(scene);
+      return () => ledger.beginTurn({ session: scene.session, parentTurnId: open.id });
+    },
+  ),
+  TURN_NOT_FINISHED: refused({ metadata: { status: "FAILED" } }, async ({ session, head }) => {
+    const failed = await ledger.turn(session, head, [user("x")], { status: "TURN_STATUS_FAILED" });
+    return () => ledger.forkSession({ from: { $case: "turnId", value: failed.id } });
+  }),
+  TURN_NOT_OPEN: refused({ metadata: { status: "COMPLETED" } }, async ({ head }) => () =>
+    ledger.appendMessages({ turnId: head, messages: [user("x")] }),
+  ),
+  TURN_EMPTY: refused({ metadata: { turn_id: expect.any(String) } }, async ({ session, head }) => {
+    const { turn } = await ledger.beginTurn({ session, parentTurnId: head });
+    return () => ledger.completeTurn({ turnId: turn!.id });
+  }),
+  MESSAGE_COUNT_MISMATCH: refused({ metadata: { message_count: "1" } }, async (scene) => {
+    const { id: turnId } = await openTurn(scene);
+    return () => ledger.appendMessages({ turnId, messages: [user("x")], expectedMessageCount: 4 });
+  }),
+  BAD_ROLE_ORDER: refusedMessages("messages[0].role", {}, [assistant("x")]),
+  PART_NOT_ALLOWED: refusedMessages("messages[1].parts[0].tool_call", {}, [
+    user("x"),
+    { ...toolCalls("call_1"), role: "MESSAGE_ROLE_USER" },
+  ]),
+  ORPHAN_TOOL_RESULT: refusedMessages("messages[1].parts[0].tool_result.call_id", { call_id: "call_9" }, [
+    user("x"),
+    toolResults("call_9"),
+  ]),
+  ORPHAN_APPROVAL_ANSWER: refusedMessages(
+    "messages[0].parts[0].approval_answer.approval_id",
+    { approval_id: "ask_9" },
+    [decides("ask_9")],
+  ),
+  DUPLICATE_ANSWER: refusedMessages("messages[2].parts[1].tool_result.call_id", { call_id: "call_1" }, [
+    user("x"),
+    toolCalls("call_1"),
+    toolResults("call_1", "call_1"),
+  ]),
+  DUPLICATE_CALL: refusedMessages("messages[1].parts[1].tool_call.call_id", { call_id: "call_1" }, [
+    user("x"),
+    toolCalls("call_1", "call_1"),
+  ]),
+  UNANSWERED_CALLS: refusedMessages("messages[1]", { open_items: "call_1,call_2" }, [
+    user("x"),
+    toolCalls("call_1", "call_2"),
+  ]),
+  NO_TASK: refused({ metadata: { session: expect.any(String) } }, async ({ session }) => () =>
+    ledger.updateSession({ session, taskStatus: TaskStatus.RUNNING }),
+  ),
+  CANCELLED: { provoke: () => leave((turn) => setTimeout(() => turn.cancel(), 100)) },
+  DEADLINE_EXCEEDED: { provoke: () => leave(() => undefined, { deadline: Date.now() + 100 }) },
+  SHUTTING_DOWN: { provoke: stopUnderWrite },
+  STORAGE_UNAVAILABLE: { provoke: fillDisk },
+  INTERNAL: { metadata: { incident: expect.stringMatching(/^[0-9a-f-]{36}$/) }, provoke: corruptRow },
+};
+
+async function openTurn({ session, head }: Scene): Promise<Turn> {
+  return (await ledger.beginTurn({ session, parentTurnId: head, messages: [user("open")] })).turn!;
+}
+
+function sendBytes(method: string, hex: string): Promise<Buffer> {
+  const identity = (bytes: Buffer) => bytes;
+  const path = `/quire.v1.LedgerService/${method}`;
+  return new Promise((resolve, reject) => {
+    server.ledger.makeUnaryRequest(path, identity, identity, Buffer.from(hex, "hex"), (error, answer) =>
+      error ? reject(error) : resolve(answer!),
+    );
+  });
+}
+
+function randomLetters(length: number): string {
+  let state = 7;
+  const next = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return 97 + (state % 26);
+  };
+  return Buffer.from(Array.from({ length }, next)).toString();
+}
+
+/** A write whose caller goes away while its tokens are counted. The answer can reach no one: the log has it. */
+async function leave(
+  depart: (turn: { cancel(): void }) => void,
+  options: { readonly deadline?: number } = {},
+): Promise<Evidence> {
+  const { id: session } = await ledger.session();
+  const before = await snapshot(ledger);
+  const known = log.lines.length;
+  const error = await new Promise<WireError>((resolve) => {
+    const request = RecordTurnRequest.create({ session, messages: [user(longText)] });
+    depart(server.ledger.recordTurn(request, new Metadata(), options, (refusal) => resolve(wireError(refusal))));
+  });
+  const line = await log.find((entry) => entry.method === "RecordTurn" && log.lines.indexOf(entry) >= known);
+  return { error, before, after: await snapshot(ledger), log: line };
+}
+
+/** A write that still runs when the grace time is over. */
+async function stopUnderWrite(): Promise<Evidence> {
+  const database = `file:${join(server.folder, "stopped.db")}`;
+  const first = await startTestServer({ database, shutdownGraceMs: 100 });
+  const calls = ledgerCalls(first.ledger);
+  const { id: session } = await calls.session();
+  const before = await snapshot(calls);
+  const write = failure(calls.turn(session, "", [user(longText)]));
+  await sleep(100);
+  const stopped = first.stop();
+  const error = await write;
+  await stopped;
+  const second = await startTestServer({ database });
+  onTestFinished(() => second.stop());
+  return { error, before, after: await snapshot(ledgerCalls(second.ledger)) };
+}
+
+/** A server that may write no file larger than 8 MB, which the log of its database is soon. */
+async function fillDisk(): Promise<Evidence> {
+  const child = await startChildServer({ maxFileBlocks: (8 * 1024 * 1024) / 512 });
+  onTestFinished(() => child.stop());
+  const calls = ledgerCalls(child.ledger);
+  const { id: session } = await calls.session();
+  const { id: head } = await calls.turn(session, "", [user("small")]);
+  const before = await snapshot(calls);
+  const data = randomBytes(1024 * 1024);
+  const image = { content: { $case: "image" as const, value: { source: { $case: "data" as const, value: data }, mediaType: "image/png" } } };
+  const error = await failure(calls.turn(session, head, [{ ...user(""), parts: Array(10).fill(image) }]));
+  const after = await snapshot(calls);
+  await calls.turn(session, head, [user("what is small still fits")]);
+  return { error, before, after };
+}
+
+/** A stored row that no version of Quire writes. What it holds must not get into the log. */
+async function corruptRow(): Promise<Evidence> {
+  const { id: session } = await ledger.session();
+  const { id: head } = await ledger.turn(session, "", [user("hello")]);
+  const before = await snapshot(ledger);
+  const database = openDatabase(join(server.folder, "quire.db"));
+  const write = (json: string) => database.prepare("UPDATE turns SET open_state_json = ? WHERE id = ?").run(json, head);
+  try {
+    write("SECRET that is no JSON");
+    const error = await failure(ledger.turn(session, head, [user("x")]));
+    write('{"open":[]}');
+    const line = await log.find((entry) => entry.incident !== undefined);
+    expect(line).toMatchObject({ level: "error", method: "RecordTurn", reason: "INTERNAL" });
+    expect(line.incident).toBe(error.metadata.incident);
+    expect(line.cause?.name).toBe("SyntaxError");
+    expect(line.cause?.stack).toContain("open-state");
+    expect(JSON.stringify(line)).not.toContain("SECRET");
+    return { error, before, after: await snapshot(ledger) };
+  } finally {
+    database.close();
+  }
+}
+
+/** What the contract says of a reason: the text of its comment and the example in it. */
+interface Documented {
+  readonly reason: string;
+  readonly text: string;
+  readonly example: { readonly reason: string; readonly domain: string; readonly metadata?: Record<string, string> };
+}
+
+const proto = readFileSync(join(packageRoot, "proto", "quire", "v1", "error_reason.proto"), "utf8");
+const documented = new Map(
+  [...proto.matchAll(/((?: *\/\/.*\n)+) *ERROR_REASON_(\w+) = [1-9]\d*;/g)].map(([, comment, reason]) => {
+    const lines = comment!.split("\n").map((line) => line.replace(/^ *\/\/ ?/, ""));
+    const example = JSON.parse(lines.find((line) => line.trim().startsWith("{"))!) as Documented["example"];
+    const entry: Documented = { reason: reason!, text: lines.filter((line) => !line.trim().startsWith("{")).join(" "), example };
+    return [reason!, entry];
+  }),
+);
+
+describe("error reasons: the contract, the code and the mapping list the same", () => {
+  test("error_reason.proto has exactly the reasons of the code, in their order", () => {
+    expect([...documented.keys()]).toEqual([...reasons]);
+    const generated = Object.keys(ErrorReason).filter((name) => name !== "UNSPECIFIED" && name !== "UNRECOGNIZED");
+    expect(generated).toEqual([...reasons]);
+  });
+
+  test("every reason has a case here, and a gRPC code", () => {
+    expect(Object.keys(cases).sort()).toEqual([...reasons].sort());
+    expect(Object.keys(codes).sort()).toEqual([...reasons].sort());
+  });
+
+  test.each(reasons)("%s: the comment names the code that the server sends, and its example is of the reason", (reason) => {
+    const { text, example } = documented.get(reason)!;
+    expect(text.slice(text.indexOf(":"))).toMatch(new RegExp(`\\b${Code[codes[reason]]}\\b`));
+    expect(example).toMatchObject({ reason, domain: "quire.v1" });
+    const mapped = wireError(toServiceError(new QuireError(reason, "words", { metadata: example.metadata ?? {} })));
+    expect(mapped).toMatchObject({ code: codes[reason], message: "words", ...example });
+  });
+});
+
+describe("error reasons: each over the wire", () => {
+  test.each(reasons)("%s", async (reason) => {
+    const { text, example } = documented.get(reason)!;
+    const { error, before, after, log: line } = await cases[reason].provoke();
+    expect(after).toBe(before);
+    expect(error.code).toBe(codes[reason]);
+    if (line) {
+      expect(line.reason).toBe(reason);
+      return;
+    }
+    expect(error).toMatchObject({ reason, domain: "quire.v1" });
+    expect(Object.keys(error.metadata)).toEqual(expect.arrayContaining(Object.keys(example.metadata ?? {})));
+    expect(error.metadata).toMatchObject(cases[reason].metadata ?? {});
+    expect(error.fields).toEqual(cases[reason].fields ?? []);
+    expect(error.retry).toBe(text.includes("with RetryInfo"));
+    expect(error.message).not.toMatch(/\bat .*:\d+|node_modules|prisma|sqlite/i);
+  });
+});
