@@ -1,13 +1,18 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { PrismaPg } from "@prisma/adapter-pg";
-import type { SqlDriverAdapter, SqlDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import {
+  isDriverAdapterError,
+  type SqlDriverAdapter,
+  type SqlDriverAdapterFactory,
+} from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
+import { QuireError } from "../errors/quire-error.js";
 import { applyMigrations } from "./driver/migrate.js";
 import { SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
 import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
-import { type Dialect, type Sql, sqlOn } from "./sql.js";
+import { asDriverError, type Dialect, type Sql, sqlOn } from "./sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
 
 export interface DatabaseOptions {
@@ -17,7 +22,10 @@ export interface DatabaseOptions {
 }
 
 /** The client inside a transaction. Both providers' clients have the same shape: they are made from one model. */
-export type PrismaTransaction = Omit<PrismaClient, "$connect" | "$disconnect" | "$on" | "$transaction" | "$extends">;
+export type PrismaTransaction = Omit<
+  PrismaClient,
+  "$connect" | "$disconnect" | "$on" | "$transaction" | "$extends"
+>;
 
 /** One database, opened: the only way to it. Reads go to readers, writes run in transactions on the writer. */
 export interface Database {
@@ -35,7 +43,9 @@ const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   try {
-    return options.url.startsWith("file:") ? await openSqlite(sqlitePath(options.url)) : await openPostgresql(options);
+    return options.url.startsWith("file:")
+      ? await openSqlite(sqlitePath(options.url))
+      : await openPostgresql(options);
   } catch (error) {
     throw asStorageError(error);
   }
@@ -110,17 +120,18 @@ async function runSqlTransaction<T>(
   dialect: Dialect,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
-  const transaction = await writer.startTransaction();
+  const transaction = await writer.startTransaction().catch((error: unknown) => {
+    throw asStorageError(asDriverError(error));
+  });
+  const sql = sqlOn(transaction, dialect);
   // Adapters without phantom queries leave COMMIT and ROLLBACK to their caller, and then only give the connection back.
-  const say = async (word: "COMMIT" | "ROLLBACK") => {
-    if (!transaction.options.usePhantomQuery) await transaction.executeRaw({ sql: word, args: [], argTypes: [] });
-  };
+  const isSaid = !transaction.options.usePhantomQuery;
   let result: T;
   try {
-    result = await work(sqlOn(transaction, dialect));
-    await say("COMMIT");
+    result = await work(sql);
+    if (isSaid) await sql.execute("COMMIT", []).catch(refuseUnknownCommit);
   } catch (error) {
-    await say("ROLLBACK").catch(() => undefined);
+    if (isSaid) await sql.execute("ROLLBACK", []).catch(() => undefined);
     await transaction.rollback().catch(() => undefined);
     throw error;
   }
@@ -128,7 +139,20 @@ async function runSqlTransaction<T>(
   return result;
 }
 
-async function runTransaction<T>(client: PrismaClient, work: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
+/** A commit that the server refused did not happen. Of one that it did not answer nobody knows; it must not be tried again. */
+function refuseUnknownCommit(error: unknown): never {
+  const isRefused =
+    isDriverAdapterError(error) && (error.cause as { originalCode?: string }).originalCode !== undefined;
+  if (isRefused) throw error;
+  const message =
+    "the connection to the database was lost at the commit: a request with its request_id can be sent again";
+  throw new QuireError("STORAGE_UNAVAILABLE", message, { retryAfterMs: 1_000, cause: error });
+}
+
+async function runTransaction<T>(
+  client: PrismaClient,
+  work: (tx: PrismaTransaction) => Promise<T>,
+): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await client.$transaction(work, transactionLimits);

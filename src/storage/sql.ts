@@ -1,4 +1,4 @@
-import type { ArgType, SqlQueryable } from "@prisma/driver-adapter-utils";
+import { type ArgType, DriverAdapterError, type SqlQueryable } from "@prisma/driver-adapter-utils";
 
 export type Dialect = "sqlite" | "postgresql";
 export type SqlValue = string | number | bigint | Buffer | null;
@@ -19,12 +19,30 @@ export function sqlOn(queryable: SqlQueryable, dialect: Dialect): Sql {
   return {
     dialect,
     async query(text, args) {
-      return (await queryable.queryRaw(prepare(text, args))).rows;
+      try {
+        return (await queryable.queryRaw(prepare(text, args))).rows;
+      } catch (error) {
+        throw asDriverError(error);
+      }
     },
-    execute(text, args) {
-      return queryable.executeRaw(prepare(text, args));
+    async execute(text, args) {
+      try {
+        return await queryable.executeRaw(prepare(text, args));
+      } catch (error) {
+        throw asDriverError(error);
+      }
     },
   };
+}
+
+const lostConnections =
+  /^Connection terminated|^Client has encountered a connection error|^timeout exceeded when trying to connect/;
+
+/** PostgreSQL's driver has no codes for connections that it lost; its adapter lets those errors through as they are. */
+export function asDriverError(error: unknown): unknown {
+  if (error instanceof DriverAdapterError || !(error instanceof Error)) return error;
+  const isLost = lostConnections.test(error.message) || (error as { code?: unknown }).code === "EPIPE";
+  return isLost ? new DriverAdapterError({ kind: "ConnectionClosed" }) : error;
 }
 
 const untyped: ArgType[] = [];

@@ -19,6 +19,8 @@ interface WriteQueueOptions<Job, Answer> {
   readonly run: (jobs: readonly Job[]) => Promise<readonly Outcome<Answer>[]>;
   /** Whether the same job may succeed when it is run again. */
   readonly mayRetry: (error: unknown, attempt: number) => boolean;
+  /** Whether an error is no job's own, so that none of them would fare better alone. */
+  readonly failsAll: (error: unknown) => boolean;
   readonly maxJobs: number;
   readonly maxBytes: number;
 }
@@ -29,10 +31,14 @@ interface Waiting<Job, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
+interface Failure {
+  readonly error: unknown;
+}
+
 /**
  * Group commit: whatever waits when a transaction ends goes into the next one together. A lone job waits for
  * no one: it starts on the event loop's next turn, so that requests which arrived in one read share a commit. A batch that
- * fails as a whole is run again job by job, so that one bad job fails alone.
+ * fails as a whole is run again job by job, so that one bad job fails alone; unless it is the database that fails.
  */
 export class WriteQueue<Job extends QueuedJob, Answer> {
   private waiting: Waiting<Job, Answer>[] = [];
@@ -71,14 +77,14 @@ export class WriteQueue<Job extends QueuedJob, Answer> {
     let bytes = 0;
     let taken = 0;
     for (const entry of this.waiting) {
-      if (batch.length >= this.options.maxJobs || (batch.length > 0 && bytes + entry.job.bytes > this.options.maxBytes)) {
+      if (
+        batch.length >= this.options.maxJobs ||
+        (batch.length > 0 && bytes + entry.job.bytes > this.options.maxBytes)
+      ) {
         break;
       }
       taken++;
-      if (entry.job.signal?.aborted) {
-        entry.reject(new QuireError("CANCELLED", "the call was cancelled before it was written"));
-        continue;
-      }
+      if (wasCancelled(entry)) continue;
       bytes += entry.job.bytes;
       batch.push(entry);
     }
@@ -91,34 +97,54 @@ export class WriteQueue<Job extends QueuedJob, Answer> {
     try {
       outcomes = await this.options.run(batch.map((entry) => entry.job));
     } catch (error) {
-      if (batch.length === 1) await this.runAgain(batch[0]!, error);
-      else for (const entry of batch) await this.runAlone(entry);
+      await this.runOneByOne(batch, error);
       return;
     }
     const deferred = batch.filter((entry, index) => !settle(entry, outcomes[index]!));
     this.waiting = [...deferred, ...this.waiting];
   }
 
-  private async runAlone(entry: Waiting<Job, Answer>): Promise<void> {
-    try {
-      settle(entry, (await this.options.run([entry.job]))[0]!);
-    } catch (error) {
-      await this.runAgain(entry, error);
+  private async runOneByOne(batch: readonly Waiting<Job, Answer>[], error: unknown): Promise<void> {
+    let shared = this.options.failsAll(error) ? { error } : undefined;
+    for (const entry of batch) {
+      if (!shared && wasCancelled(entry)) continue;
+      // What failed alone is tried again only if that may help; what failed with others has not been alone yet.
+      const failed =
+        shared ?? (batch.length === 1 ? await this.runAgain(entry, error) : await this.runAlone(entry));
+      if (!failed) continue;
+      if (this.options.failsAll(failed.error)) shared = failed;
+      entry.reject(failed.error);
     }
   }
 
-  private async runAgain(entry: Waiting<Job, Answer>, firstError: unknown): Promise<void> {
+  private async runAlone(entry: Waiting<Job, Answer>): Promise<Failure | undefined> {
+    try {
+      settle(entry, (await this.options.run([entry.job]))[0]!);
+      return undefined;
+    } catch (error) {
+      return this.runAgain(entry, error);
+    }
+  }
+
+  private async runAgain(entry: Waiting<Job, Answer>, firstError: unknown): Promise<Failure | undefined> {
     let error = firstError;
     for (let attempt = 1; this.options.mayRetry(error, attempt); attempt++) {
       try {
         settle(entry, (await this.options.run([entry.job]))[0]!);
-        return;
+        return undefined;
       } catch (again) {
         error = again;
       }
     }
-    entry.reject(error);
+    return { error };
   }
+}
+
+/** Turns away a job whose caller has gone. */
+function wasCancelled<Job extends QueuedJob, Answer>(entry: Waiting<Job, Answer>): boolean {
+  if (!entry.job.signal?.aborted) return false;
+  entry.reject(new QuireError("CANCELLED", "the call was cancelled before it was written"));
+  return true;
 }
 
 function settle<Job, Answer>(entry: Waiting<Job, Answer>, outcome: Outcome<Answer>): boolean {

@@ -25,7 +25,41 @@ export function checkHistory(history: History): string[] {
     .filter((op) => op.error && !expectedRefusals.has(op.error.reason))
     .map((op) => `unexpected error ${op.error!.code} ${op.error!.message}: ${describeOperation(op)}`);
   if (faults.length > 0) return faults;
-  return [...checkRepeats(history), ...checkGoneTurns(history), ...checkSessions(history), ...checkNames(history)];
+  return [
+    ...checkReads(history),
+    ...checkRepeats(history),
+    ...checkGoneTurns(history),
+    ...checkSessions(history),
+    ...checkNames(history),
+  ];
+}
+
+/**
+ * A turn that is read has as many messages as it says, also while others write to it. Turn and messages are two reads: what was
+ * added in between may be there already, and an erasure in between may have taken the messages.
+ */
+function checkReads(history: History): string[] {
+  return history
+    .answered("getTurn")
+    .filter((op) => {
+      const { status, messageCount, sessionId } = op.answer.turn!;
+      const read = op.answer.result!.messages.length;
+      if (read === messageCount || wasErasedDuring(history, sessionId, op)) return false;
+      return status !== "TURN_STATUS_OPEN" || read < messageCount;
+    })
+    .map(
+      (op) =>
+        `${op.answer.result!.messages.length} messages were read: ${describeOperation(op as unknown as Operation)}`,
+    );
+}
+
+/** Whether a session was being deleted while something else went on. */
+export function wasErasedDuring(history: History, sessionId: string, { start, end }: Timed): boolean {
+  return history
+    .answered("deleteSession")
+    .some(
+      (erasure) => erasure.answer.sessionId === sessionId && erasure.start <= end && erasure.end >= start,
+    );
 }
 
 /** One request id, one write: two different answers need an erasure of the first one's session in between. */
@@ -53,7 +87,8 @@ function checkGoneTurns(history: History): string[] {
   for (const op of history.operations) {
     const turnId = missingTurn(op);
     if (turnId === undefined) continue;
-    if (!mayBeErased(history, writers.get(turnId), op)) faults.push(`a turn was lost: ${describeOperation(op)}`);
+    if (!mayBeErased(history, writers.get(turnId), op))
+      faults.push(`a turn was lost: ${describeOperation(op)}`);
   }
   return faults;
 }
@@ -64,7 +99,8 @@ function missingTurn(op: Operation): string | undefined {
     return op.request.parentTurnId;
   }
   if (reason !== "TURN_NOT_FOUND") return undefined;
-  if (op.method === "forkSession") return op.request.from?.$case === "turnId" ? op.request.from.value : undefined;
+  if (op.method === "forkSession")
+    return op.request.from?.$case === "turnId" ? op.request.from.value : undefined;
   if (op.method === "updateSession") return op.request.headTurnId;
   return "turnId" in op.request ? op.request.turnId : undefined;
 }
@@ -151,16 +187,26 @@ function checkNames(history: History): string[] {
 }
 
 /** What a call that names its session so learned about the name. */
-function lookup(history: History, op: Operation, name: string, writers: Map<string, string>): NameEvent["lookedUp"] {
-  const asked = op.method === "forkSession" ? forkOrigin(op) : "session" in op.request ? op.request.session : undefined;
+function lookup(
+  history: History,
+  op: Operation,
+  name: string,
+  writers: Map<string, string>,
+): NameEvent["lookedUp"] {
+  const asked =
+    op.method === "forkSession" ? forkOrigin(op) : "session" in op.request ? op.request.session : undefined;
   if (asked !== name) return undefined;
   if (op.error?.reason === "SESSION_NOT_FOUND") return "nobody";
   if (op.method === "forkSession") return { sessionId: undefined };
-  return { sessionId: op.answer || op.error?.metadata.session_id ? sessionOf(history, op, writers) : undefined };
+  return {
+    sessionId: op.answer || op.error?.metadata.session_id ? sessionOf(history, op, writers) : undefined,
+  };
 }
 
 function forkOrigin(op: Operation): string | undefined {
-  return op.method === "forkSession" && op.request.from?.$case === "session" ? op.request.from.value : undefined;
+  return op.method === "forkSession" && op.request.from?.$case === "session"
+    ? op.request.from.value
+    : undefined;
 }
 
 function namesGiven(op: Operation): string[] {
@@ -175,7 +221,12 @@ function namesIn(op: Operation): string[] {
 
 function isRepeated(history: History, op: Operation): boolean {
   const id = requestIdOf(op);
-  return id !== "" && history.operations.some((other) => other !== op && other.method === op.method && requestIdOf(other) === id);
+  return (
+    id !== "" &&
+    history.operations.some(
+      (other) => other !== op && other.method === op.method && requestIdOf(other) === id,
+    )
+  );
 }
 
 const isId = (name: string) => /^[0-9a-f]{8}-/.test(name);

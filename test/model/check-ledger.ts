@@ -1,13 +1,15 @@
-import { chainHash, sha256 } from "../../src/domain/hash.js";
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import type { HeadMove, Session } from "../../src/contract/gen/quire/v1/session.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
+import { chainHash } from "../../src/domain/hash.js";
+import type { Database } from "../../src/storage/database.js";
 import { call } from "../support/server.js";
 import { turnWriters } from "./check-history.js";
 import type { History, Operation } from "./history.js";
 import type { Random } from "./random.js";
 import { eraseFrom, type Forest } from "./reachability.js";
+import { checkStreamed, contentHash, groupByTurn, streamHistory } from "./streamed.js";
 
 type Ledger = wire.LedgerServiceClient;
 
@@ -33,36 +35,57 @@ export async function checkLedger(history: History, ledger: Ledger): Promise<str
     const written = await listTurns(ledger, session.id, wire.TurnScope.WRITTEN);
     const acknowledged = [...writers].filter(([, writer]) => writer === session.id).map(([id]) => id);
     if (`${written.map((turn) => turn.id).sort()}` !== `${acknowledged.sort()}`) {
-      fault(`session ${session.id} has turns ${written.map((turn) => turn.id)}; acknowledged were ${acknowledged}`);
+      fault(
+        `session ${session.id} has turns ${written.map((turn) => turn.id)}; acknowledged were ${acknowledged}`,
+      );
     }
   }
   return faults;
 }
 
 /** Deletes every session, one after the other, and checks each erasure against the reachable turns. */
-export async function checkErasures(history: History, ledger: Ledger, random: Random): Promise<string[]> {
+export async function checkErasures(
+  history: History,
+  ledger: Ledger,
+  storage: Database,
+  random: Random,
+): Promise<string[]> {
   const faults: string[] = [];
   const live = await liveSessions(history, ledger);
   const turns: Forest["turns"] = new Map(
-    (await Promise.all([...turnWriters(history).keys()].map((id) => readTurn(ledger, id)))).flatMap((found) => {
-      if (!found) return [];
-      const { id, sessionId, parentTurnId, depth } = found.turn!;
-      return [[id, { id, sessionId, parent: parentTurnId, finished: depth > 0 }]];
-    }),
+    (await Promise.all([...turnWriters(history).keys()].map((id) => readTurn(ledger, id)))).flatMap(
+      (found) => {
+        if (!found) return [];
+        const { id, sessionId, parentTurnId, depth } = found.turn!;
+        return [[id, { id, sessionId, parent: parentTurnId, finished: depth > 0 }]];
+      },
+    ),
   );
   const visited = new Map<string, readonly string[]>();
   for (const session of live.values()) {
-    visited.set(session.id, (await headLog(ledger, session)).map((move) => move.toTurnId));
+    visited.set(
+      session.id,
+      (await headLog(ledger, session)).map((move) => move.toTurnId),
+    );
   }
   let forest: Forest = {
     turns,
-    sessions: new Map([...live.values()].map(({ id, headTurnId }) => [id, { id, head: headTurnId, visited: visited.get(id)! }])),
+    sessions: new Map(
+      [...live.values()].map(({ id, headTurnId }) => [
+        id,
+        { id, head: headTurnId, visited: visited.get(id)! },
+      ]),
+    ),
   };
   while (forest.sessions.size > 0) {
     const sessionId = random.pick([...forest.sessions.keys()]);
     const { erased, keptOfThread } = eraseFrom(forest, sessionId);
     const request = wire.DeleteSessionRequest.create({ session: sessionId });
-    const { erasedTurns, keptTurns } = await call<wire.DeleteSessionRequest, wire.DeleteSessionResponse>(ledger, ledger.deleteSession, request);
+    const { erasedTurns, keptTurns } = await call<wire.DeleteSessionRequest, wire.DeleteSessionResponse>(
+      ledger,
+      ledger.deleteSession,
+      request,
+    );
     if (erasedTurns !== erased.size || keptTurns !== keptOfThread) {
       faults.push(
         `deleting ${sessionId} erased ${erasedTurns} and kept ${keptTurns} turns, not ${erased.size} and ${keptOfThread}`,
@@ -70,8 +93,11 @@ export async function checkErasures(history: History, ledger: Ledger, random: Ra
     }
     const sessions = new Map([...forest.sessions].filter(([id]) => id !== sessionId));
     forest = { sessions, turns: new Map([...forest.turns].filter(([id]) => !erased.has(id))) };
-    for (const id of erased) if (await readTurn(ledger, id)) faults.push(`turn ${id} is there after its erasure`);
-    for (const id of forest.turns.keys()) if (!(await readTurn(ledger, id))) faults.push(`turn ${id} was erased too early`);
+    const left = new Set(
+      (await storage.sqlReader.query("SELECT id FROM turns", [])).map(([id]) => id as string),
+    );
+    for (const id of left) if (!forest.turns.has(id)) faults.push(`turn ${id} is there after its erasure`);
+    for (const id of forest.turns.keys()) if (!left.has(id)) faults.push(`turn ${id} was erased too early`);
   }
   return faults;
 }
@@ -106,7 +132,8 @@ function expectedMessages(history: History, fault: (text: string) => void): Map<
     messages.forEach((message, offset) => {
       const id = ids[offset]!;
       const there = all[first + offset];
-      if (there && there.id !== id) fault(`call #${op.number} has the place of another: message ${first + offset} of ${turn.id}`);
+      if (there && there.id !== id)
+        fault(`call #${op.number} has the place of another: message ${first + offset} of ${turn.id}`);
       all[first + offset] = { id, message };
     });
   };
@@ -120,11 +147,17 @@ function expectedMessages(history: History, fault: (text: string) => void): Map<
   return expected;
 }
 
-function checkTurn(found: wire.GetTurnResponse, expected: readonly ExpectedMessage[], fault: (text: string) => void): void {
+function checkTurn(
+  found: wire.GetTurnResponse,
+  expected: readonly ExpectedMessage[],
+  fault: (text: string) => void,
+): void {
   const turn = found.turn!;
   const messages = found.result!.messages;
   if (messages.length !== expected.length || turn.messageCount !== expected.length) {
-    fault(`turn ${turn.id} says ${turn.messageCount}, has ${messages.length}, should have ${expected.length} messages`);
+    fault(
+      `turn ${turn.id} says ${turn.messageCount}, has ${messages.length}, should have ${expected.length} messages`,
+    );
   }
   messages.forEach((message, index) => {
     const should = expected[index];
@@ -144,29 +177,38 @@ function contentOf(message: Message): Buffer {
   return Buffer.from(Message.encode(Message.create({ role, parts, contextParts, contextJson })).finish());
 }
 
-function contentHash(messages: readonly Message[]): Buffer {
-  return sha256(wire.StreamHistoryResponse.encode({ messages: [...messages], thread: undefined }).finish());
-}
-
 /** Every head move is one acknowledged call, and every such call is one head move, in an order that its times allow. */
-function checkHeadLog(history: History, session: Session, log: readonly HeadMove[], fault: (text: string) => void): void {
+function checkHeadLog(
+  history: History,
+  session: Session,
+  log: readonly HeadMove[],
+  fault: (text: string) => void,
+): void {
   const movers = headMovers(history, session.id);
   let head = "";
   let latestStart = 0;
-  log.forEach((move, index) => {
+  for (const [index, move] of log.entries()) {
     if (move.sequence !== index + 1) fault(`head log of ${session.id} has a gap at ${move.sequence}`);
-    if (move.fromTurnId !== head) fault(`head log of ${session.id} jumps to ${move.fromTurnId} at ${move.sequence}`);
+    if (move.fromTurnId !== head)
+      fault(`head log of ${session.id} jumps to ${move.fromTurnId} at ${move.sequence}`);
     head = move.toTurnId;
     const at = movers.findIndex((op) => headAfter(op) === move.toTurnId && sequenceAfter(op, move.sequence));
     const [op] = at >= 0 ? movers.splice(at, 1) : [];
-    if (!op) return fault(`nobody was told of move ${move.sequence} of ${session.id}, to ${move.toTurnId}`);
-    if (op.end < latestStart) fault(`move ${move.sequence} of ${session.id} stands after a call that began later`);
+    if (!op) {
+      fault(`nobody was told of move ${move.sequence} of ${session.id}, to ${move.toTurnId}`);
+      continue;
+    }
+    if (op.end < latestStart)
+      fault(`move ${move.sequence} of ${session.id} stands after a call that began later`);
     latestStart = Math.max(latestStart, op.start);
-  });
-  if (head !== session.headTurnId || log.length !== session.headSequence) {
-    fault(`session ${session.id} is at ${session.headTurnId} (${session.headSequence}), its log at ${head} (${log.length})`);
   }
-  for (const op of movers) fault(`call #${op.number} (${op.method}) moved the head of ${session.id}, but no log says so`);
+  if (head !== session.headTurnId || log.length !== session.headSequence) {
+    fault(
+      `session ${session.id} is at ${session.headTurnId} (${session.headSequence}), its log at ${head} (${log.length})`,
+    );
+  }
+  for (const op of movers)
+    fault(`call #${op.number} (${op.method}) moved the head of ${session.id}, but no log says so`);
 }
 
 /** The calls that moved a session's head, each once however often it was replayed. */
@@ -177,8 +219,12 @@ function headMovers(history: History, sessionId: string): Operation[] {
     .filter((op) => {
       if (!op.answer) return false;
       const isMove =
-        (op.method === "forkSession" && op.answer.session!.id === sessionId && op.answer.session!.headTurnId !== "") ||
-        (op.method === "updateSession" && op.answer.session!.id === sessionId && op.request.headTurnId !== undefined) ||
+        (op.method === "forkSession" &&
+          op.answer.session!.id === sessionId &&
+          op.answer.session!.headTurnId !== "") ||
+        (op.method === "updateSession" &&
+          op.answer.session!.id === sessionId &&
+          op.request.headTurnId !== undefined) ||
         ((op.method === "recordTurn" || op.method === "completeTurn") &&
           op.answer.turn!.sessionId === sessionId &&
           op.answer.headTurnId === op.answer.turn!.id);
@@ -190,7 +236,11 @@ function headMovers(history: History, sessionId: string): Operation[] {
 
 function headAfter(op: Operation): string | undefined {
   if (!op.answer) return undefined;
-  return "headTurnId" in op.answer ? op.answer.headTurnId : "session" in op.answer ? op.answer.session!.headTurnId : undefined;
+  return "headTurnId" in op.answer
+    ? op.answer.headTurnId
+    : "session" in op.answer
+      ? op.answer.session!.headTurnId
+      : undefined;
 }
 
 function sequenceAfter(op: Operation, sequence: number): boolean {
@@ -207,40 +257,42 @@ async function checkThread(
   const listed = (await listTurns(ledger, session.id, wire.TurnScope.THREAD)).reverse();
   const streamed = await streamHistory(ledger, session.id);
   const { thread } = streamed;
-  if (listed.length !== session.depth || thread.depth !== session.depth || thread.streamedTurns !== session.depth) {
+  for (const text of checkStreamed(streamed)) fault(`session ${session.id}: ${text}`);
+  if (
+    listed.length !== session.depth ||
+    thread.depth !== session.depth ||
+    thread.streamedTurns !== session.depth
+  ) {
     fault(`session ${session.id}: depth ${session.depth}, listed ${listed.length}, thread ${thread.depth}`);
   }
   const byTurn = groupByTurn(streamed.messages);
   if (`${[...byTurn.keys()]}` !== `${listed.map((turn) => turn.id)}`) {
-    fault(`session ${session.id} streams the turns ${[...byTurn.keys()]}, and lists ${listed.map((turn) => turn.id)}`);
+    fault(
+      `session ${session.id} streams the turns ${[...byTurn.keys()]}, and lists ${listed.map((turn) => turn.id)}`,
+    );
   }
   let parent: Turn | undefined;
   listed.forEach((turn, index) => {
-    if (turn.depth !== index + 1) fault(`turn ${turn.id} is ${index + 1}. of its thread and says ${turn.depth}`);
+    if (turn.depth !== index + 1)
+      fault(`turn ${turn.id} is ${index + 1}. of its thread and says ${turn.depth}`);
     if (turn.parentTurnId !== (parent?.id ?? "")) fault(`turn ${turn.id} does not follow its parent`);
     const messages = byTurn.get(turn.id) ?? [];
     if (messages.length !== turn.messageCount || messages.some((message, at) => message.index !== at)) {
       fault(`turn ${turn.id} is streamed with ${messages.length} of ${turn.messageCount} messages`);
     }
-    if (!turn.contentHash.equals(contentHash(messages))) fault(`turn ${turn.id} is streamed with other bytes than stored`);
-    if (!turn.chainHash.equals(chainHash(parent?.chainHash, turn.contentHash))) fault(`the chain breaks at ${turn.id}`);
-    if (!turns.has(turn.id)) fault(`turn ${turn.id} of ${session.id}'s thread was never acknowledged, or cannot be read`);
+    if (!turn.contentHash.equals(contentHash(messages)))
+      fault(`turn ${turn.id} is streamed with other bytes than stored`);
+    if (!turn.chainHash.equals(chainHash(parent?.chainHash, turn.contentHash)))
+      fault(`the chain breaks at ${turn.id}`);
+    if (!turns.has(turn.id))
+      fault(`turn ${turn.id} of ${session.id}'s thread was never acknowledged, or cannot be read`);
     parent = turn;
   });
   if ((parent?.id ?? "") !== session.headTurnId || thread.headTurnId !== session.headTurnId) {
     fault(`session ${session.id} has its head at ${session.headTurnId}, its thread ends at ${parent?.id}`);
   }
-  if (parent && !thread.chainHash.equals(parent.chainHash)) fault(`session ${session.id} streams another chain hash`);
-}
-
-function groupByTurn(messages: readonly Message[]): Map<string, Message[]> {
-  const groups = new Map<string, Message[]>();
-  for (const message of messages) {
-    const group = groups.get(message.turnId);
-    if (group) group.push(message);
-    else groups.set(message.turnId, [message]);
-  }
-  return groups;
+  if (parent && !thread.chainHash.equals(parent.chainHash))
+    fault(`session ${session.id} streams another chain hash`);
 }
 
 async function readTurn(ledger: Ledger, turnId: string): Promise<wire.GetTurnResponse | undefined> {
@@ -261,17 +313,6 @@ async function listTurns(ledger: Ledger, session: string, scope: wire.TurnScope)
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
   return turns;
-}
-
-async function streamHistory(ledger: Ledger, session: string) {
-  const request = wire.StreamHistoryRequest.create({ thread: { $case: "session", value: session } });
-  const messages: Message[] = [];
-  let thread = wire.ThreadSummary.create();
-  for await (const batch of ledger.streamHistory(request) as AsyncIterable<wire.StreamHistoryResponse>) {
-    messages.push(...batch.messages);
-    thread = batch.thread ?? thread;
-  }
-  return { thread, messages };
 }
 
 /** A session's head log, read through WatchSession from its beginning. */

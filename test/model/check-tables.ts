@@ -34,15 +34,26 @@ const impossible: Readonly<Record<string, string>> = {
     "SELECT a.request_id FROM stored_answers a LEFT JOIN sessions s ON s.tenant_id = a.tenant_id AND s.id = a.session_id WHERE a.session_id IS NOT NULL AND s.id IS NULL",
 };
 
-/** What no call shows: rows that a refused or failed write left behind. */
-export async function checkTables(database: Database, history: History): Promise<string[]> {
+/** Rows that contradict each other, whatever was written. */
+export async function findImpossibleRows(database: Database): Promise<string[]> {
   const faults: string[] = [];
   for (const [fault, query] of Object.entries(impossible)) {
     const rows = await database.sqlReader.query(query, []);
     if (rows.length > 0) faults.push(`${fault}: ${rows.join(", ")}`);
   }
-  const told = new Set(history.operations.filter((op) => op.answer).map((op) => `${op.method}/${requestIdOf(op)}`));
-  for (const [method, id] of await database.sqlReader.query("SELECT method, request_id FROM stored_answers", [])) {
+  return faults;
+}
+
+/** What no call shows: rows that a refused or failed write left behind. */
+export async function checkTables(database: Database, history: History): Promise<string[]> {
+  const faults = await findImpossibleRows(database);
+  const told = new Set(
+    history.operations.filter((op) => op.answer).map((op) => `${op.method}/${requestIdOf(op)}`),
+  );
+  for (const [method, id] of await database.sqlReader.query(
+    "SELECT method, request_id FROM stored_answers",
+    [],
+  )) {
     const name = `${String(method)[0]!.toLowerCase()}${String(method).slice(1)}/${id}`;
     if (!told.has(name)) faults.push(`an answer to ${name} is stored, but nobody got it`);
   }

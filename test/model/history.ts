@@ -61,7 +61,16 @@ export class History {
     } catch (thrown) {
       error = wireError(thrown);
     }
-    const operation: OperationOf<M> = { number, client, method, request, start, end: performance.now(), answer, error };
+    const operation: OperationOf<M> = {
+      number,
+      client,
+      method,
+      request,
+      start,
+      end: performance.now(),
+      answer,
+      error,
+    };
     this.operations.push(operation as unknown as Operation);
     return operation;
   }
@@ -79,7 +88,10 @@ export function requestIdOf(op: Operation): string {
 }
 
 export function sameRequest(a: Operation, b: Operation): boolean {
-  return a.method === b.method && bytes(codecs[a.method][0], a.request).equals(bytes(codecs[b.method][0], b.request));
+  return (
+    a.method === b.method &&
+    bytes(codecs[a.method][0], a.request).equals(bytes(codecs[b.method][0], b.request))
+  );
 }
 
 export function sameAnswer(a: Operation, b: Operation): boolean {
@@ -93,9 +105,28 @@ function bytes(codec: unknown, message: unknown): Buffer {
 
 /** One line for a failure report. */
 export function describeOperation(op: Operation): string {
-  const { session, turnId, parentTurnId, requestId, alias, label, onHeadMoved, headTurnId, expectedHeadTurnId } =
-    op.request as unknown as Record<string, unknown>;
-  const asked = { session, turnId, parentTurnId, requestId, alias, label, onHeadMoved, headTurnId, expectedHeadTurnId };
+  const {
+    session,
+    turnId,
+    parentTurnId,
+    requestId,
+    alias,
+    label,
+    onHeadMoved,
+    headTurnId,
+    expectedHeadTurnId,
+  } = op.request as unknown as Record<string, unknown>;
+  const asked = {
+    session,
+    turnId,
+    parentTurnId,
+    requestId,
+    alias,
+    label,
+    onHeadMoved,
+    headTurnId,
+    expectedHeadTurnId,
+  };
   const from = op.method === "forkSession" ? { from: op.request.from?.value } : {};
   const came = op.error ? { refused: op.error.reason, ...op.error.metadata } : summary(op);
   const times = `${op.start.toFixed(2)}-${op.end.toFixed(2)}`;
@@ -112,7 +143,12 @@ function summary(op: Operation): object {
   };
   const { session, turn, headTurnId, branched, sessionId } = answer;
   return {
-    ...(session && { session: session.id, label: session.label, head: session.headTurnId, sequence: session.headSequence }),
+    ...(session && {
+      session: session.id,
+      label: session.label,
+      head: session.headTurnId,
+      sequence: session.headSequence,
+    }),
     ...(turn && { turn: turn.id, of: turn.sessionId, status: turn.status, messages: turn.messageCount }),
     ...(headTurnId !== undefined && { headTurnId, branched }),
     ...(sessionId !== undefined && { sessionId }),

@@ -47,14 +47,25 @@ export function sessionModel(depthOf: (turnId: string) => number): Model<Session
       case "createSession":
       case "forkSession": {
         const session = op.answer!.session!;
-        const after = { ...state, phase: "live" as const, head: session.headTurnId, tags: op.request.metadata };
+        const after = {
+          ...state,
+          phase: "live" as const,
+          head: session.headTurnId,
+          tags: op.request.metadata,
+        };
         const born = { ...after, sequence: session.headTurnId === "" ? 0 : 1 };
         return state.phase === "absent" && looksRight(born, session) ? born : undefined;
       }
       case "getSession":
-        return allowed(state, op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session));
+        return allowed(
+          state,
+          op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session),
+        );
       case "aliasSession":
-        return allowed(state, op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session));
+        return allowed(
+          state,
+          op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session),
+        );
       case "updateSession":
         return update(state, op, looksRight);
       case "deleteSession":
@@ -80,7 +91,9 @@ export function sessionModel(depthOf: (turnId: string) => number): Model<Session
   return {
     initial: { phase: "absent", head: "", sequence: 0, tags: {}, turns: new Map(), answered: new Map() },
     key: ({ phase, head, sequence, tags, turns }) => {
-      const open_ = [...turns].filter(([, turn]) => turn.status === open).map(([id, turn]) => `${id}:${turn.messages}`);
+      const open_ = [...turns]
+        .filter(([, turn]) => turn.status === open)
+        .map(([id, turn]) => `${id}:${turn.messages}`);
       return [phase, head, sequence, JSON.stringify(sorted(tags)), ...open_.sort()].join("|");
     },
     step(state, { op, role }) {
@@ -117,7 +130,8 @@ function record(state: SessionState, op: OperationOf<"recordTurn">): Next {
   if (!mayWriteUnder(state, op, parent) || hasOrphan(all)) return undefined;
   const { turn, headTurnId, branched } = op.answer!;
   const end = status === "TURN_STATUS_UNSPECIFIED" ? completed : status;
-  if (turn!.parentTurnId !== parent || turn!.status !== end || turn!.messageCount !== all.length) return undefined;
+  if (turn!.parentTurnId !== parent || turn!.status !== end || turn!.messageCount !== all.length)
+    return undefined;
   return finish(state, turn!.id, { status: end, parent, messages: all.length }, headTurnId, branched);
 }
 
@@ -136,7 +150,10 @@ function append(state: SessionState, op: OperationOf<"appendMessages">): Next {
   if (!turn || turn.status !== open || state.phase !== "live") return notOpen(state, op, turn);
   if (expected !== undefined && expected !== turn.messages) {
     const { reason, metadata } = op.error ?? {};
-    return allowed(state, reason === "MESSAGE_COUNT_MISMATCH" && metadata?.message_count === String(turn.messages));
+    return allowed(
+      state,
+      reason === "MESSAGE_COUNT_MISMATCH" && metadata?.message_count === String(turn.messages),
+    );
   }
   if (hasOrphan(messages)) return allowed(state, op.error?.reason === "ORPHAN_TOOL_RESULT");
   const after = turn.messages + messages.length;
@@ -201,11 +218,19 @@ function mayWriteUnder(
   op: OperationOf<"recordTurn"> | OperationOf<"beginTurn">,
   parent: string,
 ): boolean {
-  return state.phase === "live" && (state.head === parent || op.request.onHeadMoved === "ON_HEAD_MOVED_BRANCH");
+  return (
+    state.phase === "live" && (state.head === parent || op.request.onHeadMoved === "ON_HEAD_MOVED_BRANCH")
+  );
 }
 
 /** A turn's end: the head moves to it if it is the turn's parent; a failed one moves nothing. */
-function finish(state: SessionState, id: string, turn: ModelTurn, headTurnId: string, branched: boolean): Next {
+function finish(
+  state: SessionState,
+  id: string,
+  turn: ModelTurn,
+  headTurnId: string,
+  branched: boolean,
+): Next {
   const turns = new Map(state.turns).set(id, turn);
   const isHead = turn.status !== failed && state.head === turn.parent;
   const after = isHead ? { ...state, turns, head: id, sequence: state.sequence + 1 } : { ...state, turns };
@@ -248,11 +273,13 @@ export function nameModel(name: string): Model<NameEvent, NameState> {
         if (op.error) return op.error.reason === "LABEL_TAKEN" && isFree ? undefined : state;
         return isFree ? { ...state, label: op.answer!.session!.id } : undefined;
       case "updateSession": {
-        if (op.error) return op.error.reason === "LABEL_TAKEN" && op.request.label === name && isFree ? undefined : state;
+        if (op.error)
+          return op.error.reason === "LABEL_TAKEN" && op.request.label === name && isFree ? undefined : state;
         const { id } = op.answer!.session!;
         if (op.request.label === undefined) return state;
         if (op.request.label !== name) return state.label === id ? { ...state, label: "" } : state;
-        const mayTake = state.label === id || (state.label === "" && (state.alias === "" || state.alias === id));
+        const mayTake =
+          state.label === id || (state.label === "" && (state.alias === "" || state.alias === id));
         return mayTake ? { ...state, label: id } : undefined;
       }
       case "deleteSession": {
@@ -270,11 +297,13 @@ export function nameModel(name: string): Model<NameEvent, NameState> {
         const removes = op.request.session === "";
         const reason = op.error?.reason;
         if (reason === "ALIAS_NOT_FOUND") return removes && state.alias === "" ? state : undefined;
-        if (reason === "ALIAS_TAKEN") return isFree || (state.label === "" && op.request.replace) ? undefined : state;
+        if (reason === "ALIAS_TAKEN")
+          return isFree || (state.label === "" && op.request.replace) ? undefined : state;
         if (op.error) return state;
         const { id } = op.answer!.session!;
         if (removes) return state.alias === id ? { ...state, alias: "" } : undefined;
-        const mayTake = state.label === "" && (state.alias === "" || state.alias === id || op.request.replace);
+        const mayTake =
+          state.label === "" && (state.alias === "" || state.alias === id || op.request.replace);
         return mayTake ? { ...state, alias: id } : undefined;
       }
       default:
@@ -288,7 +317,8 @@ export function nameModel(name: string): Model<NameEvent, NameState> {
       const owner = state.label || state.alias;
       return throughAnswers(state, op, (current) => {
         if (lookedUp === "nobody" && owner !== "") return undefined;
-        if (typeof lookedUp === "object" && owner !== (lookedUp.sessionId ?? (owner || "somebody"))) return undefined;
+        if (typeof lookedUp === "object" && owner !== (lookedUp.sessionId ?? (owner || "somebody")))
+          return undefined;
         return act(current, op);
       });
     },

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/storage/database.js";
 import { startPostgres } from "../support/postgres.js";
 import { startTestServer, type TestServer } from "../support/server.js";
 import { tempFolder } from "../support/temp-folder.js";
-import { checkHistory } from "./check-history.js";
+import { checkHistory, wasErasedDuring } from "./check-history.js";
 import { checkErasures, checkLedger, liveSessions } from "./check-ledger.js";
 import { checkNothingLeft, checkTables } from "./check-tables.js";
 import { History } from "./history.js";
@@ -13,8 +13,9 @@ import { Traffic } from "./traffic.js";
 import { Watchers } from "./watchers.js";
 
 const clients = 8;
-const callsPerClient = 60;
-const seeds = (process.env.QUIRE_MODEL_SEEDS ?? "1,2,3,4").split(",").map(Number);
+const callsPerClient = 50;
+/** More seeds, for a longer search: `QUIRE_MODEL_SEEDS=1,2,3,4 npx vitest run test/model`. */
+const chosenSeeds = process.env.QUIRE_MODEL_SEEDS?.split(",").map(Number);
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
@@ -31,22 +32,22 @@ async function findFaults(database: string, serverCount: number, seed: number): 
     for (let started = 0; started < serverCount; started++) {
       servers.push(await startTestServer({ database, watchPollMs: 250, shutdownGraceMs: 0 }));
     }
-    const ledgers = Array.from({ length: clients }, (_, client) => servers[client % servers.length]!.connect());
+    const ledgers = Array.from({ length: clients }, (_, client) =>
+      servers[client % servers.length]!.connect(),
+    );
     traffic.onSession = (id) => watchers.watch(random.pick(ledgers), id);
     await Promise.all(ledgers.map((_, client) => traffic.run(client, ledgers, callsPerClient)));
 
-    console.log("traffic", performance.now());
     const reader = random.pick(ledgers);
-    const faults = await checkLedger(history, reader);
-    console.log("ledger", performance.now());
+    const faults = traffic.oddReads
+      .filter((read) => !wasErasedDuring(history, read.sessionId, read))
+      .map(({ sessionId, fault }) => `history of ${sessionId}: ${fault}`);
+    faults.push(...(await checkLedger(history, reader)));
     faults.push(...(await watchers.check([...(await liveSessions(history, reader)).values()])));
-    console.log("watchers", performance.now());
     faults.push(...checkHistory(history));
-    console.log("history", performance.now());
     faults.push(...(await checkTables(storage, history)));
-    console.log("tables", performance.now());
     if (faults.length > 0) return faults;
-    return [...(await checkErasures(history, reader, random)), ...(await checkNothingLeft(storage))];
+    return [...(await checkErasures(history, reader, storage, random)), ...(await checkNothingLeft(storage))];
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
     await storage.close();
@@ -58,18 +59,18 @@ function report(seed: number, faults: readonly string[]): string {
 }
 
 describe("the ledger under concurrent clients does what the model does", () => {
-  it.each(seeds)("on SQLite, seed %i", async (seed) => {
+  it.each(chosenSeeds ?? [1, 2, 3])("on SQLite, seed %i", async (seed) => {
     const faults = await findFaults(`file:${join(tempFolder(), "quire.db")}`, 1, seed);
     expect(report(seed, faults)).toBe("");
   });
 
   describe.skipIf(postgres === undefined)("on PostgreSQL", () => {
-    it.each(seeds)("one server, seed %i", async (seed) => {
+    it.each(chosenSeeds ?? [4, 5])("one server, seed %i", async (seed) => {
       const faults = await findFaults(await postgres!.createDatabase(), 1, seed);
       expect(report(seed, faults)).toBe("");
     });
 
-    it.each(seeds)("two servers over one database, seed %i", async (seed) => {
+    it.each(chosenSeeds ?? [6, 7, 8])("two servers over one database, seed %i", async (seed) => {
       const faults = await findFaults(await postgres!.createDatabase(), 2, seed);
       expect(report(seed, faults)).toBe("");
     });

@@ -24,7 +24,10 @@ export interface Verdict<Op, State> {
  * Whether the operations can be put in one order that keeps to their times and that the model allows: the search
  * of Wing and Gong, with Lowe's memory of what was tried.
  */
-export function findOrder<Op extends Timed, State>(ops: readonly Op[], model: Model<Op, State>): Verdict<Op, State> {
+export function findOrder<Op extends Timed, State>(
+  ops: readonly Op[],
+  model: Model<Op, State>,
+): Verdict<Op, State> {
   const sorted = [...ops].sort((a, b) => a.start - b.start);
   const done = new Array<boolean>(sorted.length).fill(false);
   const order: Op[] = [];
@@ -46,7 +49,12 @@ export function findOrder<Op extends Timed, State>(ops: readonly Op[], model: Mo
   const search = (state: State): boolean => {
     const next = candidates();
     if (order.length >= best.order.length) {
-      best = { explained: next.length === 0, order: [...order], state, stuckAt: next.map((index) => sorted[index]!) };
+      best = {
+        explained: next.length === 0,
+        order: [...order],
+        state,
+        stuckAt: next.map((index) => sorted[index]!),
+      };
     }
     if (next.length === 0) return true;
     const key = `${next[0]}/${aheadOf(done, next[0]!)}/${model.key(state)}`;

@@ -21,10 +21,13 @@ export interface Forest {
 }
 
 /**
- * What the erasure of a session removes, worked out turn by turn: of the trees that it wrote to or stood in, all that no other
+ * What the erasure of a session removes, worked out turn by turn: of the trees that it wrote in or stood in, all that no other
  * session reaches, as an ancestor of its head or of a turn written through it; and its own open and failed turns.
  */
-export function eraseFrom(forest: Forest, sessionId: string): { readonly erased: ReadonlySet<string>; readonly keptOfThread: number } {
+export function eraseFrom(
+  forest: Forest,
+  sessionId: string,
+): { readonly erased: ReadonlySet<string>; readonly keptOfThread: number } {
   const session = forest.sessions.get(sessionId)!;
   const turns = [...forest.turns.values()];
   const reached = new Set<string>();
@@ -35,9 +38,11 @@ export function eraseFrom(forest: Forest, sessionId: string): { readonly erased:
   }
   const touched = new Set<string>();
   for (const id of session.visited) if (forest.turns.has(id)) touched.add(rootOf(forest, id));
-  for (const turn of turns) if (turn.sessionId === sessionId && turn.finished) touched.add(rootOf(forest, turn.id));
+  for (const turn of turns) if (turn.sessionId === sessionId) touched.add(rootOf(forest, turn.id));
   const erased = turns.filter((turn) =>
-    turn.finished ? touched.has(rootOf(forest, turn.id)) && !reached.has(turn.id) : turn.sessionId === sessionId,
+    turn.finished
+      ? touched.has(rootOf(forest, turn.id)) && !reached.has(turn.id)
+      : turn.sessionId === sessionId,
   );
   const thread = new Set<string>();
   addThread(forest, session.head, thread);

@@ -2,15 +2,23 @@ import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { AgentResult, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { wireError } from "../support/server.js";
 import type { History, Intent, Operation } from "./history.js";
 import { requestIdOf } from "./history.js";
+import type { Timed } from "./linearizable.js";
 import type { Random } from "./random.js";
+import { checkStreamed, streamHistory } from "./streamed.js";
 
 interface KnownSession {
   readonly id: string;
   readonly label: string;
   /** As the last answer said; others may have moved it since. */
   head: string;
+}
+
+interface OddRead extends Timed {
+  readonly sessionId: string;
+  readonly fault: string;
 }
 
 const weights = {
@@ -38,6 +46,8 @@ export class Traffic {
   private readonly finished: string[] = [];
   private readonly opened: string[] = [];
   private made = 0;
+  /** What was wrong with histories that were read while others wrote. */
+  readonly oddReads: OddRead[] = [];
   /** Is told of each session as soon as it is known. */
   onSession: (id: string) => void = () => {};
 
@@ -50,6 +60,7 @@ export class Traffic {
   async run(client: number, ledgers: readonly wire.LedgerServiceClient[], calls: number): Promise<void> {
     const own = ledgers[client % ledgers.length]!;
     for (let made = 0; made < calls; made++) {
+      if (this.random.chance(0.05) && this.sessions.length > 0) await this.readHistory(own);
       const intent = this.choose();
       const sends = [this.send(client, own, intent)];
       if (requestId(intent) !== "" && this.random.chance(0.08)) {
@@ -59,10 +70,28 @@ export class Traffic {
     }
   }
 
-  async send(client: number, ledger: wire.LedgerServiceClient, { method, request }: Intent): Promise<Operation> {
+  async send(
+    client: number,
+    ledger: wire.LedgerServiceClient,
+    { method, request }: Intent,
+  ): Promise<Operation> {
     const op = (await this.history.perform(client, ledger, method, request as never)) as unknown as Operation;
     this.learn(op);
     return op;
+  }
+
+  /** A thread that is read while it grows is whole up to the head that it had. */
+  private async readHistory(ledger: wire.LedgerServiceClient): Promise<void> {
+    const { id: sessionId } = this.random.pick(this.sessions);
+    const start = performance.now();
+    let faults: string[];
+    try {
+      faults = checkStreamed(await streamHistory(ledger, sessionId));
+    } catch (error) {
+      const { reason, message } = wireError(error);
+      faults = reason === "SESSION_NOT_FOUND" ? [] : [`the stream failed: ${message}`];
+    }
+    for (const fault of faults) this.oddReads.push({ sessionId, fault, start, end: performance.now() });
   }
 
   private learn(op: Operation): void {
@@ -117,7 +146,11 @@ export class Traffic {
   }
 
   private create(): Intent {
-    const label = this.random.chance(0.2) ? this.random.pick(names) : this.random.chance(0.5) ? this.fresh("label") : "";
+    const label = this.random.chance(0.2)
+      ? this.random.pick(names)
+      : this.random.chance(0.5)
+        ? this.fresh("label")
+        : "";
     const request = wire.CreateSessionRequest.create({ requestId: this.requestId(), label });
     return { method: "createSession", request };
   }
@@ -126,7 +159,10 @@ export class Traffic {
     const session = this.random.pick(this.sessions);
     const status = this.random.weighted({ COMPLETED: 85, AWAITING: 7, FAILED: 8 });
     const isBad = this.random.chance(0.04);
-    const result = [assistant(this.text()), ...(status === "AWAITING" ? [toolCalls(this.fresh("call"))] : [])];
+    const result = [
+      assistant(this.text()),
+      ...(status === "AWAITING" ? [toolCalls(this.fresh("call"))] : []),
+    ];
     const request = wire.RecordTurnRequest.create({
       requestId: this.requestId(),
       session: this.nameOf(session),
@@ -207,7 +243,11 @@ export class Traffic {
   private rename(): Intent {
     const session = this.random.pick(this.sessions);
     const label = this.random.chance(0.6) ? this.random.pick(names) : this.fresh("label");
-    const request = wire.UpdateSessionRequest.create({ requestId: this.requestId(), session: session.id, label });
+    const request = wire.UpdateSessionRequest.create({
+      requestId: this.requestId(),
+      session: session.id,
+      label,
+    });
     return { method: "updateSession", request };
   }
 
@@ -254,7 +294,9 @@ export class Traffic {
   private parentFor(session: KnownSession): string {
     const kind = this.random.weighted({ head: 80, other: 15, none: 5 });
     if (kind === "none") return "";
-    return kind === "head" || this.finished.length === 0 ? session.head : this.random.pickRecent(this.finished, 10);
+    return kind === "head" || this.finished.length === 0
+      ? session.head
+      : this.random.pickRecent(this.finished, 10);
   }
 
   private onHeadMoved() {
@@ -291,7 +333,7 @@ function changed(op: Operation, text: string): Intent {
     case "appendMessages":
       return { method: op.method, request: { ...op.request, messages: [user(text)] } } as Intent;
     case "updateSession":
-      return { method: op.method, request: { ...op.request, setMetadata: { other: text } } };
+      return { method: op.method, request: { ...op.request, setMetadata: { other: text.slice(0, 100) } } };
     default:
       return op as Intent;
   }

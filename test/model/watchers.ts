@@ -31,7 +31,8 @@ export class Watchers {
     const deadline = Date.now() + 5_000;
     const isDone = ([id, { moves, ended }]: [string, Watched]) =>
       ended !== undefined || moves.length >= (byId.get(id)?.headSequence ?? Number.POSITIVE_INFINITY);
-    while (![...this.watched].every(isDone) && Date.now() < deadline) await new Promise((next) => setTimeout(next, 10));
+    while (![...this.watched].every(isDone) && Date.now() < deadline)
+      await new Promise((next) => setTimeout(next, 10));
     const faults: string[] = [];
     for (const [id, { moves, ended, stop }] of this.watched) {
       stop();

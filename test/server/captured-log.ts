@@ -18,12 +18,13 @@ export class CapturedLog {
     return this.text.map((line) => JSON.parse(line) as LogLine);
   }
 
-  /** The first line that matches, once it is there. */
-  async find(matches: (line: LogLine) => boolean): Promise<LogLine> {
-    for (;;) {
-      const found = this.lines.find(matches);
+  /** The first line from an index on that matches, once it is there. */
+  async find(matches: (line: LogLine) => boolean, from = 0): Promise<LogLine> {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+      const found = this.lines.slice(from).find(matches);
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+    throw new Error("no such line was logged");
   }
 }

@@ -14,7 +14,7 @@ export interface ChildServer {
   /** What the server's process holds, after a garbage collection. */
   memory(): Promise<NodeJS.MemoryUsage>;
   /** Whether the process still runs. */
-  readonly isUp: boolean;
+  isUp(): boolean;
   stop(): Promise<void>;
 }
 
@@ -40,19 +40,18 @@ export async function startChildServer(options: ChildOptions = {}): Promise<Chil
     "grpc.max_receive_message_length": -1,
     "grpc.use_local_subchannel_pool": 1,
   });
+  const isUp = () => child.exitCode === null && child.signalCode === null;
   return {
     ledger,
     folder,
-    get isUp() {
-      return child.exitCode === null && child.signalCode === null;
-    },
+    isUp,
     async memory() {
       child.send("memory");
       return (await answer(child)) as NodeJS.MemoryUsage;
     },
     async stop() {
       ledger.close();
-      if (this.isUp) {
+      if (isUp()) {
         const exited = once(child, "exit");
         child.send("stop");
         await exited;

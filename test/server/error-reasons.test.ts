@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { status as Code, Metadata } from "@grpc/grpc-js";
+import { status as Code } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
 import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
@@ -19,10 +19,11 @@ import { assistant, toolCalls, toolResults, user } from "../support/messages.js"
 import { failure, startTestServer, type TestServer, type WireError, wireError } from "../support/server.js";
 import { CapturedLog, type LogLine } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
+import { rawUnary } from "./raw-call.js";
 
 const noTurn = "0198c0de-0000-7000-8000-000000000001";
-/** Takes the token counter a second and more. */
-const longText = randomLetters(1_500_000);
+/** Takes the token counter seconds. */
+const longText = randomLetters(3_000_000);
 
 let server: TestServer;
 let ledger: LedgerCalls;
@@ -189,8 +190,8 @@ const cases: { readonly [Key in Reason]: Case } = {
   NO_TASK: refused({ metadata: { session: expect.any(String) } }, async ({ session }) => () =>
     ledger.updateSession({ session, taskStatus: TaskStatus.RUNNING }),
   ),
-  CANCELLED: { provoke: () => leave((turn) => setTimeout(() => turn.cancel(), 100)) },
-  DEADLINE_EXCEEDED: { provoke: () => leave(() => undefined, { deadline: Date.now() + 100 }) },
+  CANCELLED: { provoke: () => interrupt(cancelWrite) },
+  DEADLINE_EXCEEDED: { provoke: () => interrupt(outlastDeadline) },
   SHUTTING_DOWN: { provoke: stopUnderWrite },
   STORAGE_UNAVAILABLE: { provoke: fillDisk },
   INTERNAL: { metadata: { incident: expect.stringMatching(/^[0-9a-f-]{36}$/) }, provoke: corruptRow },
@@ -219,20 +220,27 @@ function randomLetters(length: number): string {
   return Buffer.from(Array.from({ length }, next)).toString();
 }
 
-/** A write whose caller goes away while its tokens are counted. The answer can reach no one: the log has it. */
-async function leave(
-  depart: (turn: { cancel(): void }) => void,
-  options: { readonly deadline?: number } = {},
-): Promise<Evidence> {
+/** A write that is stopped while its tokens are counted. Its answer reaches no one: the log has it. */
+async function interrupt(send: (request: RecordTurnRequest) => Promise<Pick<WireError, "code" | "message">>): Promise<Evidence> {
   const { id: session } = await ledger.session();
   const before = await snapshot(ledger);
-  const known = log.lines.length;
-  const error = await new Promise<WireError>((resolve) => {
-    const request = RecordTurnRequest.create({ session, messages: [user(longText)] });
-    depart(server.ledger.recordTurn(request, new Metadata(), options, (refusal) => resolve(wireError(refusal))));
+  const known = log.text.length;
+  const error = await send(RecordTurnRequest.create({ session, messages: [user(longText)] }));
+  const line = await log.find((entry) => entry.method === "RecordTurn", known);
+  const unseen = { reason: "", domain: "", metadata: {}, fields: [], retry: false };
+  return { error: { ...unseen, ...error }, before, after: await snapshot(ledger), log: line };
+}
+
+function cancelWrite(request: RecordTurnRequest): Promise<WireError> {
+  return new Promise((resolve) => {
+    const call = server.ledger.recordTurn(request, (error) => resolve(wireError(error)));
+    setTimeout(() => call.cancel(), 400);
   });
-  const line = await log.find((entry) => entry.method === "RecordTurn" && log.lines.indexOf(entry) >= known);
-  return { error, before, after: await snapshot(ledger), log: line };
+}
+
+/** By a client without a clock of its own: grpc-js would cancel a moment before the server sees that the time is up. */
+function outlastDeadline(request: RecordTurnRequest) {
+  return rawUnary(server.address, "RecordTurn", RecordTurnRequest.encode(request).finish(), { "grpc-timeout": "400m" });
 }
 
 /** A write that still runs when the grace time is over. */

@@ -31,7 +31,8 @@ export async function eraseSession(tx: PrismaTransaction, session: SessionRow): 
     const where = { tenantId, branchId: branch.id, depth: { gt: keptDepth } };
     await tx.messageRow.deleteMany({ where });
     erasedTurns += (await tx.turn.deleteMany({ where })).count;
-    if (keptDepth <= branch.forkDepth) await tx.branch.delete({ where: { tenantId_id: { tenantId, id: branch.id } } });
+    const isEmpty = keptDepth <= branch.forkDepth;
+    if (isEmpty) await tx.branch.delete({ where: { tenantId_id: { tenantId, id: branch.id } } });
   }
   erasedTurns += await eraseUnplaced(tx, tenantId, sessionId);
 
@@ -51,21 +52,31 @@ export async function eraseSession(tx: PrismaTransaction, session: SessionRow): 
   return { erasedTurns, keptTurns };
 }
 
-/** Every branch that the session's head was ever on, or that was written to through it. */
+/** Every branch that the session's head was ever on, or that was written to, or under, through it. */
 async function touchedBranches(tx: PrismaTransaction, session: SessionRow): Promise<string[]> {
   const { tenantId, id: sessionId } = session;
   const moves = await tx.headMove.findMany({ where: { tenantId, sessionId }, select: { toTurnId: true } });
+  const parents = await unplacedParents(tx, tenantId, sessionId);
   const touched = new Set<string>();
-  const own = await tx.turn.groupBy({ by: ["branchId"], where: { tenantId, sessionId, branchId: { not: null } } });
+  const own = await tx.turn.groupBy({
+    by: ["branchId"],
+    where: { tenantId, sessionId, branchId: { not: null } },
+  });
   for (const entry of own) touched.add(entry.branchId!);
-  for (const ids of chunks(moves.map((move) => move.toTurnId))) {
-    const passed = await tx.turn.groupBy({ by: ["branchId"], where: { tenantId, id: { in: ids }, branchId: { not: null } } });
+  for (const ids of chunks([...moves.map((move) => move.toTurnId), ...parents])) {
+    const passed = await tx.turn.groupBy({
+      by: ["branchId"],
+      where: { tenantId, id: { in: ids }, branchId: { not: null } },
+    });
     for (const entry of passed) touched.add(entry.branchId!);
   }
   return [...touched];
 }
 
-async function readLineage(tx: PrismaTransaction, session: SessionRow): Promise<(BranchInfo & { readonly toDepth: number })[]> {
+async function readLineage(
+  tx: PrismaTransaction,
+  session: SessionRow,
+): Promise<(BranchInfo & { readonly toDepth: number })[]> {
   const lineage: (BranchInfo & { readonly toDepth: number })[] = [];
   let branchId = session.headBranchId;
   let toDepth = session.headDepth;
@@ -81,9 +92,16 @@ async function readLineage(tx: PrismaTransaction, session: SessionRow): Promise<
 }
 
 /** The whole trees that the given branches stand in. */
-async function readTrees(tx: PrismaTransaction, tenantId: string, touched: readonly string[]): Promise<Map<string, BranchInfo>> {
+async function readTrees(
+  tx: PrismaTransaction,
+  tenantId: string,
+  touched: readonly string[],
+): Promise<Map<string, BranchInfo>> {
   const found = new Map<string, BranchInfo>();
-  const collect = async (where: (ids: string[]) => object, wanted: readonly string[]): Promise<BranchInfo[]> => {
+  const collect = async (
+    where: (ids: string[]) => object,
+    wanted: readonly string[],
+  ): Promise<BranchInfo[]> => {
     const added: BranchInfo[] = [];
     for (const ids of chunks(wanted)) {
       for (const row of await tx.branch.findMany({ where: { tenantId, ...where(ids) } })) {
@@ -131,8 +149,16 @@ async function keptDepths(
       where: { tenantId, sessionId: { not: id }, branchId: { in: ids } },
       _max: { depth: true },
     });
-    const writers = await existingSessions(tx, tenantId, written.map((entry) => entry.sessionId));
+    const writerIds = written.map((entry) => entry.sessionId);
+    const writers = await existingSessions(tx, tenantId, writerIds);
     for (const entry of written) if (writers.has(entry.sessionId)) keep(entry.branchId, entry._max.depth);
+  }
+  for (const ids of chunks(await unplacedParents(tx, tenantId, { not: id }))) {
+    const parents = await tx.turn.findMany({
+      where: { tenantId, id: { in: ids } },
+      select: { branchId: true, depth: true },
+    });
+    for (const parent of parents) keep(parent.branchId, parent.depth);
   }
   // A branch forks deeper than its parent did: from the deepest fork up, a branch is final before it is laid on its parent.
   for (const branch of [...branches.values()].sort((a, b) => b.forkDepth - a.forkDepth)) {
@@ -141,7 +167,21 @@ async function keptDepths(
   return kept;
 }
 
-async function existingSessions(tx: PrismaTransaction, tenantId: string, ids: readonly string[]): Promise<Set<string>> {
+/** The parents of open and failed turns. Without its parent an open turn could not be completed. */
+async function unplacedParents(
+  tx: PrismaTransaction,
+  tenantId: string,
+  sessionId: string | { readonly not: string },
+): Promise<string[]> {
+  const where = { tenantId, branchId: null, sessionId, parentTurnId: { not: null } };
+  return (await tx.turn.groupBy({ by: ["parentTurnId"], where })).map((turn) => turn.parentTurnId!);
+}
+
+async function existingSessions(
+  tx: PrismaTransaction,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const found = new Set<string>();
   for (const some of chunks([...new Set(ids)])) {
     const rows = await tx.session.findMany({ where: { tenantId, id: { in: some } }, select: { id: true } });

@@ -9,7 +9,10 @@ export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 
 /** What a write needs to know of the turn it is written under. */
-export type ParentTurn = Pick<TurnRow, "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash">;
+export type ParentTurn = Pick<
+  TurnRow,
+  "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash"
+>;
 
 /** What a write to a session's thread needs to know of the session. */
 export type SessionHead = Pick<

@@ -1,7 +1,8 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
+import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import type { HeadMoveRow, SessionRow, TurnRow } from "./rows.js";
+import type { HeadMoveRow, SessionRow, StoredAnswerRow, TurnRow } from "./rows.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "./stored-answers.js";
 import { erasureLock } from "./write-turns.js";
 
@@ -9,6 +10,9 @@ const erasureLocks = {
   shared: erasureLock("pg_advisory_xact_lock_shared", "$1"),
   exclusive: erasureLock("pg_advisory_xact_lock", "$1"),
 };
+
+const lockSessionSql = "SELECT 1 FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
+const lockNameSql = "SELECT pg_advisory_xact_lock(hashtextextended('quire-name/' || CAST($1 AS TEXT), 0))";
 
 /** A session with its other names. */
 export interface StoredSession {
@@ -40,8 +44,7 @@ export class SessionStore {
         where: {
           tenantId,
           ...(filter.beforeId ? { id: { lt: filter.beforeId } } : {}),
-          // A range and not LIKE: it uses the index, and means the same bytes on both databases.
-          ...(filter.labelPrefix ? { label: { gte: filter.labelPrefix, lt: `${filter.labelPrefix}\u{10ffff}` } } : {}),
+          ...(filter.labelPrefix ? { label: beginsWith(filter.labelPrefix, this.database.dialect) } : {}),
           ...(filter.parentSessionId ? { parentSessionId: filter.parentSessionId } : {}),
           ...(filter.taskStatus ? { taskStatus: filter.taskStatus } : {}),
         },
@@ -59,7 +62,12 @@ export class SessionStore {
     });
   }
 
-  async headMoves(tenantId: string, sessionId: string, afterSequence: number, limit: number): Promise<HeadMoveRow[]> {
+  async headMoves(
+    tenantId: string,
+    sessionId: string,
+    afterSequence: number,
+    limit: number,
+  ): Promise<HeadMoveRow[]> {
     return this.reading((client) =>
       client.headMove.findMany({
         where: { tenantId, sessionId, sequence: { gt: afterSequence } },
@@ -76,25 +84,34 @@ export class SessionStore {
   async write<Answer>(
     key: WriteKey<Answer>,
     createdUs: bigint,
-    work: (session: SessionTransaction) => Promise<{ readonly answer: Answer; readonly sessionId: string | null }>,
+    work: (
+      session: SessionTransaction,
+    ) => Promise<{ readonly answer: Answer; readonly sessionId: string | null }>,
     lock: "shared" | "exclusive" = "shared",
+    lockedSessionId?: string,
   ): Promise<Answer> {
-    return this.database.transaction(async (tx) => {
-      if (this.database.dialect === "postgresql") await tx.$executeRawUnsafe(erasureLocks[lock], key.tenantId);
-      if (key.requestId !== "") {
-        const stored = await tx.storedAnswer.findUnique({
-          where: {
-            tenantId_method_requestId: { tenantId: key.tenantId, method: key.method, requestId: key.requestId },
-          },
-        });
+    try {
+      return await this.database.transaction(async (tx) => {
+        const session = new SessionTransaction(tx, key.tenantId, this.database.dialect);
+        await session.takeLocks(lock, lockedSessionId);
+        const stored = await findAnswer(tx, key);
         if (stored) return replayAnswer(key, stored);
-      }
-      const { answer, sessionId } = await work(new SessionTransaction(tx, key.tenantId));
-      if (key.requestId !== "") {
-        await tx.storedAnswer.create({ data: storedAnswerRow(key, answer, sessionId, createdUs) });
-      }
-      return answer;
-    });
+        const { answer, sessionId } = await work(session);
+        if (key.requestId !== "") {
+          await tx.storedAnswer.create({ data: storedAnswerRow(key, answer, sessionId, createdUs) });
+        }
+        return answer;
+      });
+    } catch (error) {
+      if (!(error instanceof QuireError)) throw error;
+      // Done again, with the session locked before it is read.
+      const changed = error.cause instanceof SessionChanged ? error.cause.sessionId : lockedSessionId;
+      if (changed !== lockedSessionId) return this.write(key, createdUs, work, lock, changed);
+      // Another server may have done this very request meanwhile, and may be the reason for the refusal.
+      const stored = await this.reading((client) => findAnswer(client, key));
+      if (!stored) throw error;
+      return replayAnswer(key, stored);
+    }
   }
 
   /** Removes stored answers that are older. */
@@ -114,12 +131,29 @@ export class SessionStore {
   }
 }
 
+/** Another writer changed a session between its read and its update. */
+class SessionChanged extends Error {
+  constructor(readonly sessionId: string) {
+    super("a session changed under the write that had read it");
+  }
+}
+
 /** What a write may do to sessions, inside its transaction. */
 export class SessionTransaction {
+  private readonly lockedNames = new Set<string>();
+
   constructor(
     readonly tx: PrismaTransaction,
     private readonly tenantId: string,
+    private readonly dialect: Dialect,
   ) {}
+
+  /** The locks that come before every read. SQLite has one writer, and needs none. */
+  async takeLocks(erasure: "shared" | "exclusive", sessionId: string | undefined): Promise<void> {
+    if (this.dialect === "sqlite") return;
+    await this.tx.$executeRawUnsafe(erasureLocks[erasure], this.tenantId);
+    if (sessionId !== undefined) await this.lockSession(sessionId);
+  }
 
   async find(name: string): Promise<StoredSession> {
     const found = await findSession(this.tx, this.tenantId, name);
@@ -133,30 +167,38 @@ export class SessionTransaction {
     return { row, aliases: [] };
   }
 
-  /** Conditional on the head that was read: a head that moved meanwhile is never overwritten. */
+  /** Conditional on the session that was read: what changed meanwhile is never overwritten. */
   async update(before: StoredSession, changes: Partial<SessionRow>): Promise<StoredSession> {
-    if (changes.label !== undefined && changes.label !== before.row.label) await this.requireFreeName(changes.label, before);
-    const { tenantId, id, headSequence } = before.row;
-    const { count } = await this.tx.session.updateMany({ where: { tenantId, id, headSequence }, data: changes });
-    if (count !== 1) throw new QuireError("HEAD_MOVED", "the session's head moved");
+    const { label = before.row.label } = changes;
+    if (label !== before.row.label) await this.requireFreeName(label, before);
+    const { count } = await this.tx.session.updateMany({ where: before.row, data: changes });
+    if (count !== 1) throw new SessionChanged(before.row.id);
     return { row: { ...before.row, ...changes }, aliases: before.aliases };
   }
 
   async logHeadMove(move: HeadMoveRow): Promise<void> {
+    // Writers of turns lock the session before they log, so that two who log at once do not wait for each other.
+    await this.lockSession(move.sessionId);
     await this.tx.headMove.create({ data: move });
   }
 
   async findTurn(turnId: string): Promise<TurnRow | undefined> {
-    const row = await this.tx.turn.findUnique({ where: { tenantId_id: { tenantId: this.tenantId, id: turnId } } });
+    const row = await this.tx.turn.findUnique({
+      where: { tenantId_id: { tenantId: this.tenantId, id: turnId } },
+    });
     return row ?? undefined;
   }
 
   async findAlias(alias: string): Promise<StoredSession | undefined> {
-    const row = await this.tx.sessionAlias.findUnique({ where: { tenantId_alias: { tenantId: this.tenantId, alias } } });
+    await this.lockName(alias);
+    const row = await this.tx.sessionAlias.findUnique({
+      where: { tenantId_alias: { tenantId: this.tenantId, alias } },
+    });
     return row ? this.find(row.sessionId) : undefined;
   }
 
   async isLabel(name: string): Promise<boolean> {
+    await this.lockName(name);
     return (await this.tx.session.count({ where: { tenantId: this.tenantId, label: name } })) > 0;
   }
 
@@ -172,9 +214,22 @@ export class SessionTransaction {
     await this.tx.sessionAlias.delete({ where: { tenantId_alias: { tenantId: this.tenantId, alias } } });
   }
 
+  private async lockSession(sessionId: string): Promise<void> {
+    if (this.dialect === "sqlite") return;
+    await this.tx.$executeRawUnsafe(lockSessionSql, this.tenantId, sessionId);
+  }
+
+  /** Labels and aliases share their names, but no index guards both: who gives or takes a name holds it to the end. */
+  private async lockName(name: string): Promise<void> {
+    if (this.dialect === "sqlite" || this.lockedNames.has(name)) return;
+    this.lockedNames.add(name);
+    await this.tx.$executeRawUnsafe(lockNameSql, `${this.tenantId}/${name}`);
+  }
+
   private async requireFreeName(label: string, owner?: StoredSession): Promise<void> {
-    const taken = (await this.isLabel(label)) || (await this.findAlias(label));
-    if (taken && !owner?.aliases.includes(label)) {
+    const holder = await this.findAlias(label);
+    const isAliasOfOther = holder !== undefined && holder.row.id !== owner?.row.id;
+    if (isAliasOfOther || (await this.isLabel(label))) {
       throw new QuireError("LABEL_TAKEN", `another session is called ${label}`, {
         metadata: { label },
         violations: [{ field: "label", description: "is taken" }],
@@ -183,7 +238,30 @@ export class SessionTransaction {
   }
 }
 
-async function findSession(client: PrismaTransaction, tenantId: string, name: string): Promise<StoredSession | undefined> {
+/**
+ * Compares bytes on both databases. SQLite's LIKE would ignore case, but a range does not, and it uses the index; of
+ * PostgreSQL a range would mean what the database's collation says.
+ */
+function beginsWith(prefix: string, dialect: Dialect) {
+  if (dialect === "postgresql") return { startsWith: prefix.replaceAll(/[\\%_]/g, "\\$&") };
+  return { gte: prefix, lt: `${prefix}\u{10ffff}` };
+}
+
+async function findAnswer<Answer>(
+  client: PrismaTransaction,
+  key: WriteKey<Answer>,
+): Promise<StoredAnswerRow | undefined> {
+  const { tenantId, method, requestId } = key;
+  if (requestId === "") return undefined;
+  const where = { tenantId_method_requestId: { tenantId, method, requestId } };
+  return (await client.storedAnswer.findUnique({ where })) ?? undefined;
+}
+
+async function findSession(
+  client: PrismaTransaction,
+  tenantId: string,
+  name: string,
+): Promise<StoredSession | undefined> {
   const row =
     (await client.session.findUnique({ where: { tenantId_label: { tenantId, label: name } } })) ??
     (await client.session.findUnique({ where: { tenantId_id: { tenantId, id: name } } })) ??
@@ -196,11 +274,17 @@ async function findSession(client: PrismaTransaction, tenantId: string, name: st
   return { row, aliases: aliases.map((alias) => alias.alias) };
 }
 
-async function findByAlias(client: PrismaTransaction, tenantId: string, alias: string): Promise<SessionRow | null> {
+async function findByAlias(
+  client: PrismaTransaction,
+  tenantId: string,
+  alias: string,
+): Promise<SessionRow | null> {
   const found = await client.sessionAlias.findUnique({ where: { tenantId_alias: { tenantId, alias } } });
   return found && client.session.findUnique({ where: { tenantId_id: { tenantId, id: found.sessionId } } });
 }
 
 export function sessionNotFound(session: string): QuireError {
-  return new QuireError("SESSION_NOT_FOUND", `there is no session ${JSON.stringify(session)}`, { metadata: { session } });
+  return new QuireError("SESSION_NOT_FOUND", `there is no session ${JSON.stringify(session)}`, {
+    metadata: { session },
+  });
 }

@@ -15,10 +15,14 @@ export interface WriteKey<Answer> {
 /** The stored answer, for the same request; an error, for another request under the same id. */
 export function replayAnswer<Answer>(key: WriteKey<Answer>, stored: StoredAnswerRow): Answer {
   if (!key.requestHash.equals(stored.requestHash)) {
-    throw new QuireError("REQUEST_ID_REUSED", `the request id ${key.requestId} came before with another body`, {
-      metadata: { request_id: key.requestId, method: key.method },
-      violations: [{ field: "request_id", description: "was used before for another request" }],
-    });
+    throw new QuireError(
+      "REQUEST_ID_REUSED",
+      `the request id ${key.requestId} came before with another body`,
+      {
+        metadata: { request_id: key.requestId, method: key.method },
+        violations: [{ field: "request_id", description: "was used before for another request" }],
+      },
+    );
   }
   return key.decode(Buffer.from(stored.answer));
 }

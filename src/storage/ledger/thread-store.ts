@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Database } from "../database.js";
 import { asBuffer } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { type MessageRow, sessionHeadShape, type SessionHead, type TurnRow } from "./rows.js";
+import { type MessageRow, type SessionHead, sessionHeadShape, type TurnRow } from "./rows.js";
 
 /** A finished turn's place. */
 export interface ThreadPosition {
@@ -38,11 +38,17 @@ export class ThreadStore {
   constructor(private readonly database: Database) {}
 
   /** The head of a session, and the tenant's erasure epoch, in one read. */
-  async findHead(tenantId: string, name: string): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
+  async findHead(
+    tenantId: string,
+    name: string,
+  ): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
     for (const where of headLookups) {
       const [row] = await this.query(`${selectHead} ${where}`, [tenantId, name]);
       if (row) {
-        return { session: sessionHeadShape.read(row)!, epoch: Number(row[sessionHeadShape.columns.length] ?? 0) };
+        return {
+          session: sessionHeadShape.read(row)!,
+          epoch: Number(row[sessionHeadShape.columns.length] ?? 0),
+        };
       }
     }
     return undefined;
@@ -62,7 +68,10 @@ export class ThreadStore {
 
   async findMessages(tenantId: string, turnId: string): Promise<MessageRow[]> {
     return this.reading(() =>
-      this.database.reader.messageRow.findMany({ where: { tenantId, turnId }, orderBy: { firstIndex: "asc" } }),
+      this.database.reader.messageRow.findMany({
+        where: { tenantId, turnId },
+        orderBy: { firstIndex: "asc" },
+      }),
     );
   }
 
@@ -83,7 +92,12 @@ export class ThreadStore {
 
   /** The messages of a run of turns, the oldest first. */
   async readSegment(tenantId: string, segment: ThreadSegment): Promise<StoredTurnMessages[]> {
-    const rows = await this.query(selectSegment, [tenantId, segment.branchId, segment.fromDepth, segment.toDepth]);
+    const rows = await this.query(selectSegment, [
+      tenantId,
+      segment.branchId,
+      segment.fromDepth,
+      segment.toDepth,
+    ]);
     const turns: StoredTurnMessages[] = [];
     for (const [turnId, depth, indexJson, wire] of rows) {
       const last = turns.at(-1);
@@ -106,7 +120,12 @@ export class ThreadStore {
   }
 
   /** Turns of a run, the newest first. */
-  async listSegment(tenantId: string, segment: ThreadSegment, statuses: readonly string[], limit: number): Promise<TurnRow[]> {
+  async listSegment(
+    tenantId: string,
+    segment: ThreadSegment,
+    statuses: readonly string[],
+    limit: number,
+  ): Promise<TurnRow[]> {
     return this.reading(() =>
       this.database.reader.turn.findMany({
         where: {
@@ -147,10 +166,10 @@ export class ThreadStore {
     const key = `${tenantId}/${branchId}`;
     const known = this.links.get(key);
     if (known) return known;
-    const [row] = await this.query("SELECT parent_branch_id, fork_depth FROM branches WHERE tenant_id = ? AND id = ?", [
-      tenantId,
-      branchId,
-    ]);
+    const [row] = await this.query(
+      "SELECT parent_branch_id, fork_depth FROM branches WHERE tenant_id = ? AND id = ?",
+      [tenantId, branchId],
+    );
     // A thread that was erased between two reads: it ends here, and its turns are not found.
     const link: BranchLink = row
       ? { parentBranchId: row[0] as string | null, forkDepth: Number(row[1]) }

@@ -1,5 +1,6 @@
+import { QuireError } from "../../errors/quire-error.js";
 import type { Database } from "../database.js";
-import { list, placeholders, type Sql, type SqlValue } from "../sql.js";
+import { asBuffer, list, placeholders, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
 import {
@@ -65,6 +66,8 @@ export class TurnWriter {
     this.queue = new WriteQueue<AnyWrite, unknown>({
       run: (writes) => this.database.sqlTransaction((sql) => new TurnBatch(sql, writes).run()),
       mayRetry: (error, attempt) => isRaceLost(error) && attempt <= raceRetries,
+      // Refusals are outcomes: what a transaction throws as one is about the database.
+      failsAll: (error) => error instanceof QuireError,
       maxJobs: 64,
       maxBytes: 4 * 1024 * 1024,
     });
@@ -104,6 +107,7 @@ class TurnBatch {
     await this.shareErasureLock();
     await this.replayAnswered();
     await this.planPending();
+    if (this.sql.dialect === "postgresql") await this.replayRefused();
     await this.store();
     return this.writes.map((write) => this.outcomes.get(write) ?? { kind: "deferred" });
   }
@@ -111,28 +115,53 @@ class TurnBatch {
   /** An erasure decides from all heads what to remove, so no head may move meanwhile. SQLite has one writer anyway. */
   private async shareErasureLock(): Promise<void> {
     if (this.sql.dialect === "sqlite") return;
-    for (const tenantId of new Set(this.writes.map(tenantOf))) {
+    for (const tenantId of [...new Set(this.writes.map(tenantOf))].sort()) {
       await this.sql.execute(shareErasureLock, [tenantId]);
     }
   }
 
   private async replayAnswered(): Promise<void> {
-    const named = this.writes.filter((write) => write.key.requestId !== "");
     const seen = new Set<string>();
-    for (const [method, writes] of groupBy(named, (write) => `${tenantOf(write)}\n${write.key.method}`)) {
-      const { tenantId } = writes[0]!.key;
+    await this.readAnswers(this.writes, (write, name, answer) => {
+      if (answer) this.replay(write, answer);
+      // The same id twice in one batch: the second one waits for the first one's answer.
+      else if (seen.has(name)) this.outcomes.set(write, { kind: "deferred" });
+      seen.add(name);
+    });
+  }
+
+  /**
+   * Another server may have done this very request while this one waited for its session, and may be the reason for the
+   * refusal. What it did is visible by now, and so is its answer.
+   */
+  private async replayRefused(): Promise<void> {
+    const refused = this.writes.filter((write) => this.outcomes.get(write)?.kind === "failed");
+    await this.readAnswers(refused, (write, _, answer) => {
+      if (answer) this.replay(write, answer);
+    });
+  }
+
+  private replay(write: AnyWrite, answer: StoredAnswerRow): void {
+    const outcome = attempt(() => replayAnswer(write.key, answer));
+    this.outcomes.set(write, outcome);
+  }
+
+  private async readAnswers(
+    writes: readonly AnyWrite[],
+    found: (write: AnyWrite, name: string, answer: StoredAnswerRow | undefined) => void,
+  ): Promise<void> {
+    const named = writes.filter((write) => write.key.requestId !== "");
+    for (const [method, group] of groupBy(named, (write) => `${tenantOf(write)}\n${write.key.method}`)) {
+      const { key } = group[0]!;
       const rows = await this.sql.query(
-        `SELECT ${storedAnswerShape.columnList} FROM stored_answers WHERE tenant_id = ? AND method = ? AND request_id IN (${list(writes.length)})`,
-        [tenantId, writes[0]!.key.method, ...writes.map((write) => write.key.requestId)],
+        `SELECT ${storedAnswerShape.columnList} FROM stored_answers WHERE tenant_id = ? AND method = ? AND request_id IN (${list(group.length)})`,
+        [key.tenantId, key.method, ...group.map((write) => write.key.requestId)],
       );
-      const stored = new Map(rows.map((row) => storedAnswerShape.read(row)!).map((row) => [row.requestId, row]));
-      for (const write of writes) {
-        const answer = stored.get(write.key.requestId);
-        const name = `${method}\n${write.key.requestId}`;
-        if (answer) this.outcomes.set(write, attempt(() => replayAnswer(write.key, answer)));
-        // The same id twice in one batch: the second one waits for the first one's answer.
-        else if (seen.has(name)) this.outcomes.set(write, { kind: "deferred" });
-        seen.add(name);
+      const stored = new Map(
+        rows.map((row) => storedAnswerShape.read(row)!).map((row) => [row.requestId, row]),
+      );
+      for (const write of group) {
+        found(write, `${method}\n${write.key.requestId}`, stored.get(write.key.requestId));
       }
     }
   }
@@ -147,13 +176,14 @@ class TurnBatch {
       for (const write of writes) {
         const { target } = write;
         const turn = target.kind === "turn" ? open.get(target.turnId) : undefined;
-        const session = sessions.get(target.kind === "session" ? target.session : (turn?.row.sessionId ?? ""));
-        if (session) {
-          // What this batch does to a session is not in its state yet: a second write to it goes into the next one.
-          if (busySessions.has(session.id)) continue;
-          busySessions.add(session.id);
-        }
-        const parent = parents.get((target.kind === "session" ? target.parentTurnId : turn?.row.parentTurnId) ?? "");
+        const session = sessions.get(
+          target.kind === "session" ? target.session : (turn?.row.sessionId ?? ""),
+        );
+        // What this batch does to a session is not in its state yet: a second write to it goes into the next one.
+        if (session && busySessions.has(session.id)) continue;
+        const parent = parents.get(
+          (target.kind === "session" ? target.parentTurnId : turn?.row.parentTurnId) ?? "",
+        );
         const slot = parent ? `${parent.row.branchId}/${parent.row.depth! + 1}` : "";
         const state: TurnState = {
           session,
@@ -168,6 +198,7 @@ class TurnBatch {
           continue;
         }
         this.take(write, planned.answer);
+        if (session) busySessions.add(session.id);
         const { branchId, depth } = planned.answer.turn;
         if (branchId !== null) takenSlots.add(`${branchId}/${depth}`);
       }
@@ -190,16 +221,25 @@ class TurnBatch {
     this.outcomes.set(write, { kind: "done", answer: change.answer });
   }
 
+  /** The open turns of the batch. Locks them in one order, before their sessions: what is read is still so when it is changed. */
   private async readOpenTurns(tenantId: string, writes: readonly AnyWrite[]) {
-    const found = new Map<string, { readonly row: TurnRow; readonly wires: readonly Buffer[] }>();
+    const found = new Map<string, { readonly row: TurnRow; readonly wires: Buffer[] }>();
+    const withMessages = new Map<string, boolean>();
     for (const { target } of writes) {
-      if (target.kind !== "turn" || found.has(target.turnId)) continue;
-      const [first] = await this.sql.query(`${selectTurns} WHERE tenant_id = ? AND id = ?`, [tenantId, target.turnId]);
-      const row = first && turnShape.read(first);
-      if (!row) continue;
-      const wires = target.withMessages ? await this.sql.query(selectWires, [tenantId, target.turnId]) : [];
-      found.set(target.turnId, { row, wires: wires.map(([wire]) => wire as Buffer) });
+      if (target.kind !== "turn") continue;
+      withMessages.set(target.turnId, target.withMessages || withMessages.get(target.turnId) === true);
     }
+    if (withMessages.size === 0) return found;
+    const ids = [...withMessages.keys()];
+    const rows = await this.sql.query(
+      `${selectTurns} WHERE tenant_id = ? AND id IN (${list(ids.length)})${this.lock}`,
+      [tenantId, ...ids],
+    );
+    for (const row of rows.map((values) => turnShape.read(values)!)) found.set(row.id, { row, wires: [] });
+    const read = ids.filter((id) => withMessages.get(id) && found.has(id));
+    if (read.length === 0) return found;
+    const wires = await this.sql.query(selectWires(read.length), [tenantId, ...read]);
+    for (const [turnId, wire] of wires) found.get(turnId as string)!.wires.push(asBuffer(wire));
     return found;
   }
 
@@ -231,16 +271,28 @@ class TurnBatch {
     );
     if (aliases.length === 0) return found;
     const ids = aliases.map(([, sessionId]) => sessionId as string);
-    for (const session of await this.selectSessions(`tenant_id = ? AND id IN (${list(ids.length)})`, [tenantId, ...ids])) {
-      for (const [alias, sessionId] of aliases) if (sessionId === session.id) found.set(alias as string, session);
+    const aliased = await this.selectSessions(`tenant_id = ? AND id IN (${list(ids.length)})`, [
+      tenantId,
+      ...ids,
+    ]);
+    const byId = new Map(aliased.map((session) => [session.id, session]));
+    for (const [alias, sessionId] of aliases) {
+      const session = byId.get(sessionId as string);
+      if (session) found.set(alias as string, session);
     }
     return found;
   }
 
   private async selectSessions(where: string, args: readonly SqlValue[]): Promise<SessionHead[]> {
-    const lock = this.sql.dialect === "postgresql" ? " ORDER BY id FOR UPDATE" : "";
-    const rows = await this.sql.query(`SELECT ${sessionHeadShape.columnList} FROM sessions WHERE ${where}${lock}`, args);
+    const rows = await this.sql.query(
+      `SELECT ${sessionHeadShape.columnList} FROM sessions WHERE ${where}${this.lock}`,
+      args,
+    );
     return rows.map((row) => sessionHeadShape.read(row)!);
+  }
+
+  private get lock(): string {
+    return this.sql.dialect === "postgresql" ? " ORDER BY id FOR UPDATE" : "";
   }
 
   private async readParents(
@@ -267,9 +319,12 @@ class TurnBatch {
     await this.insert(branchShape, this.branches, "");
     await this.insert(turnShape, this.turns, upsertTurn);
     await this.insert(messageShape, this.messages, "");
-    for (const turn of this.placed) await this.sql.execute(placeMessagesSql, [turn.branchId, turn.depth, turn.tenantId, turn.id]);
+    for (const { branchId, depth, tenantId, id } of this.placed) {
+      await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
+    }
     await this.moveHeads();
-    await this.insert(headMoveShape, this.headMoves.map(({ move }) => move), "");
+    const moves = this.headMoves.map(({ move }) => move);
+    await this.insert(headMoveShape, moves, "");
     await this.insert(storedAnswerShape, this.answers, "");
   }
 
@@ -288,10 +343,12 @@ class TurnBatch {
     if (this.headMoves.length === 0) return;
     const args: SqlValue[] = [];
     for (const { move, turn } of this.headMoves) {
-      args.push(move.tenantId, move.sessionId, move.sequence, turn.id, turn.branchId, turn.depth, move.createdUs);
+      const { tenantId, sessionId, sequence, createdUs } = move;
+      args.push(tenantId, sessionId, sequence, turn.id, turn.branchId, turn.depth, createdUs);
     }
     const moved = await this.sql.execute(moveHeadsSql(this.headMoves.length), args);
-    if (moved !== this.headMoves.length) throw new Error("a session's head moved under the batch that had read it");
+    const isWhole = moved === this.headMoves.length;
+    if (!isWhole) throw new Error("a session's head moved under the batch that had read it");
   }
 }
 
@@ -303,7 +360,8 @@ export function erasureLock(function_: string, parameter: string): string {
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "?");
 
 const selectTurns = `SELECT ${turnShape.columnList} FROM turns`;
-const selectWires = "SELECT wire FROM messages WHERE tenant_id = ? AND turn_id = ? ORDER BY first_index";
+const selectWires = (turns: number) =>
+  `SELECT turn_id, wire FROM messages WHERE tenant_id = ? AND turn_id IN (${list(turns)}) ORDER BY turn_id, first_index`;
 const selectParents = `SELECT ${parentShape.columnsOf("t")}, next.id FROM turns t LEFT JOIN turns next ON next.tenant_id = t.tenant_id AND next.branch_id = t.branch_id AND next.depth = t.depth + 1 WHERE t.tenant_id = ? AND t.id`;
 const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.columns
   .slice(2)
@@ -339,4 +397,3 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   }
   return groups;
 }
-

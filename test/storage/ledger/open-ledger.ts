@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import * as wire from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import { QuireError } from "../../../src/errors/quire-error.js";
+import type { Reason } from "../../../src/errors/reasons.js";
+import { appendMessages } from "../../../src/ledger/append-messages.js";
+import { beginTurn } from "../../../src/ledger/begin-turn.js";
+import { completeTurn } from "../../../src/ledger/complete-turn.js";
+import type { LedgerDeps } from "../../../src/ledger/deps.js";
+import { createLedger } from "../../../src/ledger/ledger.js";
+import { recordTurn } from "../../../src/ledger/record-turn.js";
+import {
+  aliasSession,
+  createSession,
+  deleteSession,
+  forkSession,
+  updateSession,
+} from "../../../src/ledger/sessions.js";
+import { writeKey } from "../../../src/server/write-key.js";
+import { type Database, openDatabase } from "../../../src/storage/database.js";
+import { TokenCounter } from "../../../src/tokens/token-counter.js";
+import { user } from "../../support/messages.js";
+import { tempFolder } from "../../support/temp-folder.js";
+
+const tenantId = "default";
+
+/** The ledger's commands in process, on a database, without a server before them. */
+export class OpenLedger {
+  /** How many transactions the writer of turns has begun. */
+  transactions = 0;
+  readonly deps: LedgerDeps;
+  readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+    this.deps = createLedger({
+      database: {
+        ...database,
+        sqlTransaction: (work) => {
+          this.transactions++;
+          return database.sqlTransaction(work);
+        },
+      },
+      counter: new TokenCounter(),
+      historyCacheBytes: 0,
+      watchPollMs: 100,
+    });
+  }
+
+  record(request: Partial<wire.RecordTurnRequest>, signal?: AbortSignal) {
+    const whole = wire.RecordTurnRequest.create({ messages: [user("hello")], ...request });
+    const key = writeKey(tenantId, "RecordTurn", whole, wire.RecordTurnRequest, wire.RecordTurnResponse);
+    return recordTurn(this.deps, key, whole, signal);
+  }
+
+  begin(request: Partial<wire.BeginTurnRequest>) {
+    const whole = wire.BeginTurnRequest.create({ messages: [user("hello")], ...request });
+    const key = writeKey(tenantId, "BeginTurn", whole, wire.BeginTurnRequest, wire.BeginTurnResponse);
+    return beginTurn(this.deps, key, whole);
+  }
+
+  append(turnId: string, text: string, request: Partial<wire.AppendMessagesRequest> = {}) {
+    const whole = wire.AppendMessagesRequest.create({ turnId, messages: [user(text)], ...request });
+    const codecs = [wire.AppendMessagesRequest, wire.AppendMessagesResponse] as const;
+    return appendMessages(this.deps, writeKey(tenantId, "AppendMessages", whole, ...codecs), whole);
+  }
+
+  complete(turnId: string, request: Partial<wire.CompleteTurnRequest> = {}) {
+    const whole = wire.CompleteTurnRequest.create({ turnId, ...request });
+    const key = writeKey(
+      tenantId,
+      "CompleteTurn",
+      whole,
+      wire.CompleteTurnRequest,
+      wire.CompleteTurnResponse,
+    );
+    return completeTurn(this.deps, key, whole);
+  }
+
+  /** A new session; its id. */
+  async create(request: Partial<wire.CreateSessionRequest> = {}): Promise<string> {
+    const whole = wire.CreateSessionRequest.create(request);
+    const codecs = [wire.CreateSessionRequest, wire.CreateSessionResponse] as const;
+    const { session } = await createSession(
+      this.deps,
+      writeKey(tenantId, "CreateSession", whole, ...codecs),
+      whole,
+    );
+    return session!.id;
+  }
+
+  update(session: string, request: Partial<wire.UpdateSessionRequest>) {
+    const whole = wire.UpdateSessionRequest.create({ session, ...request });
+    const codecs = [wire.UpdateSessionRequest, wire.UpdateSessionResponse] as const;
+    return updateSession(this.deps, writeKey(tenantId, "UpdateSession", whole, ...codecs), whole);
+  }
+
+  async fork(turnId: string, label = ""): Promise<string> {
+    const whole = wire.ForkSessionRequest.create({ from: { $case: "turnId", value: turnId }, label });
+    const codecs = [wire.ForkSessionRequest, wire.ForkSessionResponse] as const;
+    const key = writeKey(tenantId, "ForkSession", whole, ...codecs);
+    const { session } = await forkSession(this.deps, key, { ...whole, from: whole.from! });
+    return session!.id;
+  }
+
+  alias(alias: string, session: string, replace = false) {
+    const whole = wire.AliasSessionRequest.create({ alias, session, replace });
+    const codecs = [wire.AliasSessionRequest, wire.AliasSessionResponse] as const;
+    return aliasSession(this.deps, writeKey(tenantId, "AliasSession", whole, ...codecs), whole);
+  }
+
+  delete(session: string) {
+    const whole = wire.DeleteSessionRequest.create({ session });
+    const codecs = [wire.DeleteSessionRequest, wire.DeleteSessionResponse] as const;
+    return deleteSession(this.deps, writeKey(tenantId, "DeleteSession", whole, ...codecs), session);
+  }
+
+  async count(table: string): Promise<number> {
+    const [row] = await this.database.sqlReader.query(`SELECT COUNT(*) FROM ${table}`, []);
+    return Number(row![0]);
+  }
+
+  /** How many rows every table of the ledger has. */
+  async rowCounts(): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const table of ["sessions", "branches", "turns", "messages", "head_moves", "stored_answers"]) {
+      counts[table] = await this.count(table);
+    }
+    return counts;
+  }
+}
+
+/** A ledger of the running test on this database, closed when the test has finished. */
+export async function openLedger(url: string): Promise<OpenLedger> {
+  const database = await openDatabase({ url, poolSize: 8 });
+  const ledger = new OpenLedger(database);
+  onTestFinished(async () => {
+    await ledger.deps.writer.idle();
+    await database.close();
+  });
+  return ledger;
+}
+
+export function sqliteUrl(): string {
+  return `file:${join(tempFolder(), `${randomUUID()}.db`)}`;
+}
+
+/** The reason for which a promise was refused; what came instead, in words, when it was not. */
+export async function refusal(promise: Promise<unknown>): Promise<Reason | string> {
+  try {
+    await promise;
+    return "it was done";
+  } catch (error) {
+    return error instanceof QuireError ? error.reason : String(error);
+  }
+}
