@@ -39,7 +39,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     }
     const result = setting.parse.safeParse(raw);
     if (result.success) values[key] = result.data;
-    else problems.push(`${origin} ${result.error.issues[0]?.message ?? "is not valid"} (it is ${shown(raw)})`);
+    else
+      problems.push(`${origin} ${result.error.issues[0]?.message ?? "is not valid"} (it is ${shown(raw)})`);
   }
   const config = values as Config;
   if (problems.length === 0) problems.push(...contradictions(config));
@@ -69,7 +70,8 @@ function readConfigFile(path: string, problems: string[]): Partial<Record<string
     return {};
   }
   for (const key of Object.keys(parsed)) {
-    if (!Object.hasOwn(configOptions, key)) problems.push(`"${key}" in ${path} is not a setting; there are: ${keys.join(", ")}`);
+    if (!Object.hasOwn(configOptions, key))
+      problems.push(`"${key}" in ${path} is not a setting; there are: ${keys.join(", ")}`);
   }
   return parsed as Partial<Record<string, unknown>>;
 }

@@ -19,7 +19,16 @@ function option<T>(definition: ConfigOption<T>): ConfigOption<T> {
 function wholeNumber(min: number, max: number) {
   const error = "must be a whole number";
   return z
-    .union([z.number(), z.string().regex(/^-?\d+$/).transform(Number)], { error })
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^-?\d+$/)
+          .transform(Number),
+      ],
+      { error },
+    )
     .pipe(
       z
         .number()
@@ -29,9 +38,9 @@ function wholeNumber(min: number, max: number) {
     );
 }
 
-const yesOrNo = z.union([z.boolean(), z.enum(["true", "false", "1", "0"])], { error: "must be true or false" }).transform(
-  (value) => value === true || value === "true" || value === "1",
-);
+const yesOrNo = z
+  .union([z.boolean(), z.enum(["true", "false", "1", "0"])], { error: "must be true or false" })
+  .transform((value) => value === true || value === "true" || value === "1");
 
 const address = z
   .string()
@@ -41,9 +50,12 @@ const address = z
   });
 
 const addresses = z
-  .union([z.string().transform((value) => value.split(",").map((entry) => entry.trim())), z.array(z.string())], {
-    error: "must be an address, or several with commas between",
-  })
+  .union(
+    [z.string().transform((value) => value.split(",").map((entry) => entry.trim())), z.array(z.string())],
+    {
+      error: "must be an address, or several with commas between",
+    },
+  )
   .pipe(z.array(address).min(1, { error: "must name at least one address" }));
 
 /** Every setting of the server, in the order that help texts show them. */
@@ -62,7 +74,9 @@ export const configOptions = {
     placeholder: "url",
     description: "file:<path> for the embedded database, or postgresql://...",
     fallback: "file:data/quire.db",
-    parse: z.string().regex(/^(file:.+|postgres(ql)?:\/\/.+)$/, { error: "must be file:<path> or postgresql://..." }),
+    parse: z
+      .string()
+      .regex(/^(file:.+|postgres(ql)?:\/\/.+)$/, { error: "must be file:<path> or postgresql://..." }),
   }),
   databasePoolSize: option<number>({
     env: "QUIRE_DATABASE_POOL_SIZE",
@@ -142,7 +156,9 @@ export const configOptions = {
     placeholder: "level",
     description: "debug, info, warn, error or silent",
     fallback: "info",
-    parse: z.enum(["debug", "info", "warn", "error", "silent"], { error: "must be debug, info, warn, error or silent" }),
+    parse: z.enum(["debug", "info", "warn", "error", "silent"], {
+      error: "must be debug, info, warn, error or silent",
+    }),
   }),
 } as const;
 

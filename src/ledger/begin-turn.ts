@@ -5,7 +5,15 @@ import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/ledger/stored-answers.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { draftMessages, guardParent, locate, messageRow, newTurn, stateUnder, withMessages } from "./turn-draft.js";
+import {
+  draftMessages,
+  guardParent,
+  locate,
+  messageRow,
+  newTurn,
+  stateUnder,
+  withMessages,
+} from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
 export interface BeginTurn {

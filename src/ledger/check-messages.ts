@@ -47,12 +47,21 @@ export function checkParts(messages: readonly LocatedMessage[]): void {
   }
 }
 
-function requireParts(parts: readonly Part[], allowed: ReadonlySet<PartCase>, field: string, owner: string): void {
+function requireParts(
+  parts: readonly Part[],
+  allowed: ReadonlySet<PartCase>,
+  field: string,
+  owner: string,
+): void {
   parts.forEach((part, index) => {
     const kind = part.content!.$case;
     if (allowed.has(kind)) return;
     const path = `${field}[${index}].${fieldNames[kind]}`;
-    throw QuireError.field("PART_NOT_ALLOWED", path, `cannot be in a ${owner.replace("MESSAGE_ROLE_", "")} message`);
+    throw QuireError.field(
+      "PART_NOT_ALLOWED",
+      path,
+      `cannot be in a ${owner.replace("MESSAGE_ROLE_", "")} message`,
+    );
   });
 }
 
@@ -70,7 +79,11 @@ function checkRole(state: OpenState, { message, field }: LocatedMessage): void {
   const role = `${field}.role`;
   if (message.role === MessageRole.SYSTEM) {
     if (state.started) {
-      throw QuireError.field("BAD_ROLE_ORDER", role, "is SYSTEM after other messages: it stands only at the start of a turn");
+      throw QuireError.field(
+        "BAD_ROLE_ORDER",
+        role,
+        "is SYSTEM after other messages: it stands only at the start of a turn",
+      );
     }
     return;
   }
@@ -88,68 +101,96 @@ function checkRole(state: OpenState, { message, field }: LocatedMessage): void {
 /** Only answers may stand between a call and its result. */
 function answersOnly(message: Message): boolean {
   if (message.role === MessageRole.TOOL) return true;
-  return message.role === MessageRole.USER && message.parts.every((part) => part.content!.$case === "approvalAnswer");
+  return (
+    message.role === MessageRole.USER &&
+    message.parts.every((part) => part.content!.$case === "approvalAnswer")
+  );
 }
 
 function requireNothingOpen(state: OpenState, field: string, role: string): void {
   if (state.hasInherited) {
     if (!state.mayAbandon) {
-      throw unanswered(state, field, "comes before the answers that the parent awaits; abandon_open_items gives them up");
+      throw unanswered(
+        state,
+        field,
+        "comes before the answers that the parent awaits; abandon_open_items gives them up",
+      );
     }
     state.abandonInherited();
   }
   if (state.open.length > 0) {
-    throw QuireError.field("BAD_ROLE_ORDER", role, "stands between a call and its answer", { open_items: idList(state) });
+    throw QuireError.field("BAD_ROLE_ORDER", role, "stands between a call and its answer", {
+      open_items: idList(state),
+    });
   }
 }
 
 function layPart(state: OpenState, content: PartContent, field: string): void {
   switch (content.$case) {
     case "toolCall":
-      return openNew(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_call.call_id`, "call_id");
+      open(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_call.call_id`);
+      break;
     case "approvalRequest": {
       const { approvalId, callId } = content.value;
       if (callId !== "" && !state.wasSeen(OpenItemKind.TOOL_CALL, callId)) {
-        throw QuireError.field("INVALID_FIELD", `${field}.approval_request.call_id`, "is no call of this turn, nor an open one");
+        const path = `${field}.approval_request.call_id`;
+        throw QuireError.field("INVALID_FIELD", path, "is no call of this turn, nor an open one");
       }
-      const path = `${field}.approval_request.approval_id`;
-      return openNew(state, OpenItemKind.APPROVAL, approvalId, path, "approval_id", callId);
+      open(state, OpenItemKind.APPROVAL, approvalId, `${field}.approval_request.approval_id`, callId);
+      break;
     }
     case "toolResult":
-      return answer(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_result.call_id`, "call_id");
+      answer(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_result.call_id`);
+      break;
     case "approvalAnswer":
-      return answer(
-        state,
-        OpenItemKind.APPROVAL,
-        content.value.approvalId,
-        `${field}.approval_answer.approval_id`,
-        "approval_id",
-      );
+      answer(state, OpenItemKind.APPROVAL, content.value.approvalId, `${field}.approval_answer.approval_id`);
+      break;
     default:
-      return;
   }
 }
 
-function openNew(state: OpenState, kind: OpenItemKind, id: string, field: string, key: string, forCallId?: string): void {
-  if (state.wasSeen(kind, id)) throw QuireError.field("DUPLICATE_CALL", field, `${id} is used before in this turn, or open`, { [key]: id });
+/** An item's id, under the name that the contract has for it. */
+function named(kind: OpenItemKind, id: string): Readonly<Record<string, string>> {
+  return kind === OpenItemKind.TOOL_CALL ? { call_id: id } : { approval_id: id };
+}
+
+function open(state: OpenState, kind: OpenItemKind, id: string, field: string, forCallId?: string): void {
+  if (state.wasSeen(kind, id)) {
+    throw QuireError.field(
+      "DUPLICATE_CALL",
+      field,
+      `${id} is used before in this turn, or open`,
+      named(kind, id),
+    );
+  }
   state.openItem(kind, id, forCallId);
 }
 
-function answer(state: OpenState, kind: OpenItemKind, id: string, field: string, key: string): void {
-  if (state.isOpen(kind, id)) return state.close(kind, id);
-  if (state.wasSeen(kind, id)) throw QuireError.field("DUPLICATE_ANSWER", field, `${id} is answered before`, { [key]: id });
+function answer(state: OpenState, kind: OpenItemKind, id: string, field: string): void {
+  if (state.isOpen(kind, id)) {
+    state.close(kind, id);
+    return;
+  }
+  if (state.wasSeen(kind, id)) {
+    throw QuireError.field("DUPLICATE_ANSWER", field, `${id} is answered before`, named(kind, id));
+  }
   const reason = kind === OpenItemKind.TOOL_CALL ? "ORPHAN_TOOL_RESULT" : "ORPHAN_APPROVAL_ANSWER";
-  throw QuireError.field(reason, field, `${id} is nothing that is open`, { [key]: id });
+  throw QuireError.field(reason, field, `${id} is nothing that is open`, named(kind, id));
 }
 
 /** Whether a turn may end so. A failed one may end anyhow; a completed one gives up what it may. */
 export function checkEnd(state: OpenState, status: TurnStatus, field: string): void {
   if (status === TurnStatus.FAILED) return;
-  if (!state.started) throw QuireError.field("BAD_ROLE_ORDER", field, "a finished turn needs a message that is not SYSTEM");
+  if (!state.started)
+    throw QuireError.field("BAD_ROLE_ORDER", field, "a finished turn needs a message that is not SYSTEM");
   if (status !== TurnStatus.COMPLETED) return;
   if (state.mayAbandon) state.abandonInherited();
   if (state.open.length > 0) {
-    throw unanswered(state, field, "a completed turn leaves nothing unanswered; an AWAITING or FAILED one may");
+    throw unanswered(
+      state,
+      field,
+      "a completed turn leaves nothing unanswered; an AWAITING or FAILED one may",
+    );
   }
 }
 

@@ -9,7 +9,15 @@ import type { LedgerDeps } from "./deps.js";
 import { OpenState } from "./open-state.js";
 import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
-import { draftMessages, headMoved, locate, messageRow, placeTurn, withMessages, withResult } from "./turn-draft.js";
+import {
+  draftMessages,
+  headMoved,
+  locate,
+  messageRow,
+  placeTurn,
+  withMessages,
+  withResult,
+} from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
 export interface CompleteTurn {
@@ -55,14 +63,25 @@ export async function completeTurn(
       if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) {
         throw headMoved(session, "turn_id", "has a parent that is not the session's head");
       }
-      const { turn, branch, headMove, branched } = placeTurn(ended, session, found, HeadMoveCause.COMPLETED, deps.ids);
+      const { turn, branch, headMove, branched } = placeTurn(
+        ended,
+        session,
+        found,
+        HeadMoveCause.COMPLETED,
+        deps.ids,
+      );
       return {
         turn,
         messages: added && { ...added, branchId: turn.branchId, depth: turn.depth },
         placeMessages: before.messageCount > 0,
         branch,
         headMove,
-        answer: { turn: viewTurn(turn), messageIds: draft.ids, headTurnId: headMove ? turn.id : headTurnId, branched },
+        answer: {
+          turn: viewTurn(turn),
+          messageIds: draft.ids,
+          headTurnId: headMove ? turn.id : headTurnId,
+          branched,
+        },
       };
     },
   });
@@ -73,9 +92,15 @@ export async function completeTurn(
 /** A turn enters a thread with messages, and under a parent that is still there. */
 function requirePlace(turn: TurnRow, parent: ParentTurn | undefined, addedMessages: number): void {
   if (turn.messageCount + addedMessages === 0) {
-    throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", { metadata: { turn_id: turn.id } });
+    throw new QuireError("TURN_EMPTY", "a turn without messages can only be failed", {
+      metadata: { turn_id: turn.id },
+    });
   }
   if (turn.parentTurnId !== null && !parent) {
-    throw QuireError.field("UNKNOWN_PARENT", "turn_id", "has a parent that was erased: the turn can only be failed");
+    throw QuireError.field(
+      "UNKNOWN_PARENT",
+      "turn_id",
+      "has a parent that was erased: the turn can only be failed",
+    );
   }
 }

@@ -1,5 +1,5 @@
-import { systemClock, systemIds, toMicroseconds } from "../domain/clock.js";
 import type { Clock, Ids } from "../domain/clock.js";
+import { systemClock, systemIds, toMicroseconds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { SessionStore } from "../storage/ledger/session-store.js";
 import { ThreadStore } from "../storage/ledger/thread-store.js";

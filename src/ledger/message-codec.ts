@@ -1,6 +1,6 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { Message as WireMessage } from "../contract/gen/quire/v1/message.js";
 import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
+import { Message as WireMessage } from "../contract/gen/quire/v1/message.js";
 import type { Message, MessageRole } from "../domain/message.js";
 
 /** Field 1, length-delimited: `messages` of StreamHistoryResponse. */
@@ -16,7 +16,17 @@ const roleLetters: Readonly<Record<MessageRole, string>> = {
 };
 
 /** Facts about a message that can be read without decoding it. */
-const flagBits = { toolCall: 1, toolResult: 2, approvalRequest: 4, approvalAnswer: 8, thinking: 16, opaque: 32, image: 64, file: 128, text: 0 };
+const flagBits = {
+  toolCall: 1,
+  toolResult: 2,
+  approvalRequest: 4,
+  approvalAnswer: 8,
+  thinking: 16,
+  opaque: 32,
+  image: 64,
+  file: 128,
+  text: 0,
+};
 
 export interface EncodedMessages {
   /** The bytes as `messages` of a StreamHistoryResponse, so that reading history copies and does not encode. */

@@ -83,7 +83,8 @@ function inlineBytes(part: Part): number {
       return content.value.source?.value.length ?? 0;
     case "toolResult":
       return content.value.content.reduce(
-        (sum, { content: piece }) => sum + (piece && piece.$case !== "text" ? (piece.value.source?.value.length ?? 0) : 0),
+        (sum, { content: piece }) =>
+          sum + (piece && piece.$case !== "text" ? (piece.value.source?.value.length ?? 0) : 0),
         0,
       );
     default:

@@ -113,14 +113,18 @@ export class OpenState {
   close(kind: OpenItemKind, id: string): void {
     this.items = this.items.filter(
       (item) =>
-        !(item.kind === kind && item.id === id) && !(kind === OpenItemKind.TOOL_CALL && item.forCallId === id),
+        !(item.kind === kind && item.id === id) &&
+        !(kind === OpenItemKind.TOOL_CALL && item.forCallId === id),
     );
     this.tags.add(tagOf(kind, id));
   }
 
   /** Leaves the parent's items unanswered for good. */
   abandonInherited(): void {
-    this.gone = [...this.gone, ...this.items.filter((item) => item.inherited).map(({ kind, id }) => ({ kind, id }))];
+    this.gone = [
+      ...this.gone,
+      ...this.items.filter((item) => item.inherited).map(({ kind, id }) => ({ kind, id })),
+    ];
     this.items = this.items.filter((item) => !item.inherited);
   }
 
@@ -130,5 +134,7 @@ export class OpenState {
 }
 
 function tagOf(kind: OpenItemKind, id: string): string {
-  return sha256(Buffer.from(`${kind}/${id}`)).toString("base64url").slice(0, tagLength);
+  return sha256(Buffer.from(`${kind}/${id}`))
+    .toString("base64url")
+    .slice(0, tagLength);
 }

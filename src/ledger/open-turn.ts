@@ -19,7 +19,10 @@ export function requireOpen(turn: TurnRow | undefined, turnId: string): TurnRow 
 }
 
 /** The turn, if it is there and has a place in a thread. */
-export function requireFinished(turn: TurnRow | undefined, turnId: string): TurnRow & { branchId: string; depth: number } {
+export function requireFinished(
+  turn: TurnRow | undefined,
+  turnId: string,
+): TurnRow & { branchId: string; depth: number } {
   if (!turn) throw turnNotFound(turnId);
   if (turn.branchId === null || turn.depth === null) {
     const status = turn.status.replace("TURN_STATUS_", "");

@@ -11,7 +11,8 @@ export function readPageToken(list: string, token: string, first: readonly strin
   try {
     const [kind, ...position] = JSON.parse(Buffer.from(token, "base64url").toString("utf8")) as unknown[];
     const isWhole = kind === list && position.length === first.length;
-    if (isWhole && position.every((entry) => typeof entry === "string" && !entry.includes("\0"))) return position as string[];
+    if (isWhole && position.every((entry) => typeof entry === "string" && !entry.includes("\0")))
+      return position as string[];
   } catch {
     // Not a token of ours: the error below says so.
   }

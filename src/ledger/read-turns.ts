@@ -22,13 +22,17 @@ export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string
   const messages = rows.flatMap((piece) => decodeMessages(piece.wire)).slice(0, row.messageCount);
   if (messages.length < row.messageCount) throw turnNotFound(turnId);
   const { usage, stopReason, error, permissionsUsed } = turn;
-  return { turn, result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed } };
+  return {
+    turn,
+    result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed },
+  };
 }
 
 function invocations(messages: readonly Message[]): ToolInvocation[] {
   const contents = messages.flatMap((message) => message.parts.flatMap((part) => part.content ?? []));
   const results = new Map<string, ToolResultPart>();
-  for (const content of contents) if (content.$case === "toolResult") results.set(content.value.callId, content.value);
+  for (const content of contents)
+    if (content.$case === "toolResult") results.set(content.value.callId, content.value);
   return contents.flatMap((content) =>
     content.$case === "toolCall" ? { call: content.value, result: results.get(content.value.callId) } : [],
   );
@@ -72,7 +76,12 @@ async function listThread(
   const turns: Turn[] = [];
   let next: string | undefined;
   for (const segment of segments.reverse()) {
-    const rows = await deps.threads.listSegment(tenantId, segment, statuses, command.pageSize + 1 - turns.length);
+    const rows = await deps.threads.listSegment(
+      tenantId,
+      segment,
+      statuses,
+      command.pageSize + 1 - turns.length,
+    );
     for (const row of rows) {
       if (turns.length === command.pageSize) next = writePageToken(list, [row.branchId!, String(row.depth)]);
       else turns.push(viewTurn(row));
@@ -82,10 +91,21 @@ async function listThread(
   return { turns, nextPageToken: next ?? "" };
 }
 
-async function listWritten(deps: LedgerDeps, tenantId: string, command: ListTurns, sessionId: string): Promise<TurnPage> {
+async function listWritten(
+  deps: LedgerDeps,
+  tenantId: string,
+  command: ListTurns,
+  sessionId: string,
+): Promise<TurnPage> {
   const list = `written through ${sessionId}`;
   const [before] = readPageToken(list, command.pageToken, [""]);
-  const rows = await deps.threads.listWritten(tenantId, sessionId, command.statuses, before!, command.pageSize + 1);
+  const rows = await deps.threads.listWritten(
+    tenantId,
+    sessionId,
+    command.statuses,
+    before!,
+    command.pageSize + 1,
+  );
   const page = rows.slice(0, command.pageSize);
   const nextPageToken = rows.length > page.length ? writePageToken(list, [page.at(-1)!.id]) : "";
   return { turns: page.map(viewTurn), nextPageToken };

@@ -1,6 +1,12 @@
 import type { Message } from "../domain/message.js";
 import { HeadMoveCause, type OnHeadMoved } from "../domain/session.js";
-import { type AgentResult, emptyTurnDetails, type Turn, type TurnDetails, TurnStatus } from "../domain/turn.js";
+import {
+  type AgentResult,
+  emptyTurnDetails,
+  type Turn,
+  type TurnDetails,
+  TurnStatus,
+} from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/ledger/stored-answers.js";
@@ -45,9 +51,16 @@ export async function recordTurn(
   command: RecordTurn,
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
-  const located = [...locate(command.messages, "messages"), ...locate(command.result?.messages ?? [], "result.messages")];
+  const located = [
+    ...locate(command.messages, "messages"),
+    ...locate(command.result?.messages ?? [], "result.messages"),
+  ];
   if (located.length === 0) {
-    throw QuireError.field("INVALID_FIELD", "messages", "is empty, and so is result.messages: a turn needs a message");
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "messages",
+      "is empty, and so is result.messages: a turn needs a message",
+    );
   }
   const draft = await draftMessages(deps, located, signal);
   const turnId = deps.ids.next();
@@ -63,15 +76,33 @@ export async function recordTurn(
     const details = command.details ?? emptyTurnDetails;
     const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs);
     const wire = messageRow(draft, begun, 0)!;
-    const ended = withResult(withMessages(begun, draft, state), status, command.result, state, [wire.wire], draft.nowUs);
+    const ended = withResult(
+      withMessages(begun, draft, state),
+      status,
+      command.result,
+      state,
+      [wire.wire],
+      draft.nowUs,
+    );
     if (status === TurnStatus.FAILED) {
       return {
         turn: ended,
         messages: wire,
-        answer: { turn: viewTurn(ended), messageIds: draft.ids, headTurnId: session.headTurnId ?? "", branched: false },
+        answer: {
+          turn: viewTurn(ended),
+          messageIds: draft.ids,
+          headTurnId: session.headTurnId ?? "",
+          branched: false,
+        },
       };
     }
-    const { turn, branch, headMove, branched } = placeTurn(ended, session, found, HeadMoveCause.RECORDED, deps.ids);
+    const { turn, branch, headMove, branched } = placeTurn(
+      ended,
+      session,
+      found,
+      HeadMoveCause.RECORDED,
+      deps.ids,
+    );
     return {
       turn,
       messages: { ...wire, branchId: turn.branchId, depth: turn.depth },

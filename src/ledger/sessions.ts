@@ -3,7 +3,11 @@ import { HeadMoveCause, type Session, type SubAgentLink, TaskStatus } from "../d
 import { QuireError } from "../errors/quire-error.js";
 import { eraseSession } from "../storage/ledger/erase-session.js";
 import type { SessionRow } from "../storage/ledger/rows.js";
-import { type SessionTransaction, type StoredSession, sessionNotFound } from "../storage/ledger/session-store.js";
+import {
+  type SessionTransaction,
+  type StoredSession,
+  sessionNotFound,
+} from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/ledger/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
@@ -71,7 +75,8 @@ export async function createSession(
 
 async function linkSubAgent(sessions: SessionTransaction, link: SubAgentLink): Promise<Partial<SessionRow>> {
   const parent = await sessions.find(link.parentSessionId);
-  if (link.parentTurnId !== "" && !(await sessions.findTurn(link.parentTurnId))) throw turnNotFound(link.parentTurnId);
+  if (link.parentTurnId !== "" && !(await sessions.findTurn(link.parentTurnId)))
+    throw turnNotFound(link.parentTurnId);
   return {
     parentSessionId: parent.row.id,
     parentTurnId: link.parentTurnId || null,
@@ -81,7 +86,10 @@ async function linkSubAgent(sessions: SessionTransaction, link: SubAgentLink): P
   };
 }
 
-function sessionAnswer(stored: StoredSession): { readonly answer: SessionAnswer; readonly sessionId: string } {
+function sessionAnswer(stored: StoredSession): {
+  readonly answer: SessionAnswer;
+  readonly sessionId: string;
+} {
   return { answer: { session: viewSession(stored) }, sessionId: stored.row.id };
 }
 
@@ -105,9 +113,15 @@ export interface SessionPage {
 }
 
 /** A page of sessions, the newest first. */
-export async function listSessions(deps: LedgerDeps, tenantId: string, command: ListSessions): Promise<SessionPage> {
+export async function listSessions(
+  deps: LedgerDeps,
+  tenantId: string,
+  command: ListSessions,
+): Promise<SessionPage> {
   const [beforeId] = readPageToken("sessions", command.pageToken, [""]);
-  const parent = command.parentSession ? await deps.sessions.find(tenantId, command.parentSession) : undefined;
+  const parent = command.parentSession
+    ? await deps.sessions.find(tenantId, command.parentSession)
+    : undefined;
   if (command.parentSession && !parent) throw sessionNotFound(command.parentSession);
   const found = await deps.sessions.list(tenantId, {
     labelPrefix: command.labelPrefix,
@@ -162,7 +176,11 @@ function changeMetadata(metadataJson: string, command: UpdateSession): string {
   const metadata = { ...(JSON.parse(metadataJson) as Record<string, string>), ...command.setMetadata };
   for (const name of command.removeMetadata) delete metadata[name];
   if (Object.keys(metadata).length > maxMetadata) {
-    throw QuireError.field("INVALID_FIELD", "set_metadata", `would leave the session with more than ${maxMetadata} tags`);
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "set_metadata",
+      `would leave the session with more than ${maxMetadata} tags`,
+    );
   }
   return JSON.stringify(metadata);
 }
@@ -170,7 +188,9 @@ function changeMetadata(metadataJson: string, command: UpdateSession): string {
 function changeTask(row: SessionRow, command: UpdateSession): Partial<SessionRow> {
   if (command.taskStatus === undefined) return {};
   if (row.parentSessionId === null) {
-    throw new QuireError("NO_TASK", "the session is no sub-agent's: it has no task", { metadata: { session: row.label } });
+    throw new QuireError("NO_TASK", "the session is no sub-agent's: it has no task", {
+      metadata: { session: row.label },
+    });
   }
   return { taskStatus: command.taskStatus };
 }
@@ -243,7 +263,8 @@ export async function forkSession(
   requireLabel(command.label, "label");
   const nowUs = toMicroseconds(deps.clock.now());
   return deps.sessions.write(key, nowUs, async (sessions) => {
-    const origin = command.from.$case === "session" ? (await sessions.find(command.from.value)).row : undefined;
+    const origin =
+      command.from.$case === "session" ? (await sessions.find(command.from.value)).row : undefined;
     const turnId = origin ? origin.headTurnId : command.from.value;
     const base: SessionRow = {
       ...newSession(deps, key.tenantId, command.label, nowUs),
@@ -292,7 +313,8 @@ export async function aliasSession(
   return deps.sessions.write(key, nowUs, async (sessions) => {
     const owner = await sessions.findAlias(alias);
     if (command.session === "") {
-      if (!owner) throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
+      if (!owner)
+        throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
       await sessions.removeAlias(alias);
       return sessionAnswer(await sessions.find(owner.row.id));
     }

@@ -40,7 +40,9 @@ export async function* streamHistory(
   const segments = thread.position ? await deps.threads.segments(tenantId, thread.position, afterDepth) : [];
   const { headTurnId, chainHash } = thread;
   const summary = { headTurnId, depth, chainHash, streamedTurns: Math.max(0, depth - afterDepth) };
-  const batch = new Batch(Buffer.from(StreamHistoryResponse.encode({ messages: [], thread: summary }).finish()));
+  const batch = new Batch(
+    Buffer.from(StreamHistoryResponse.encode({ messages: [], thread: summary }).finish()),
+  );
   for (const segment of segments) {
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
@@ -51,7 +53,9 @@ export async function* streamHistory(
             batch.add(wire);
             continue;
           }
-          for (const piece of wire.length > batchBytes ? cutIntoMessages(wire, turn.indexes[index]!) : [wire]) {
+          for (const piece of wire.length > batchBytes
+            ? cutIntoMessages(wire, turn.indexes[index]!)
+            : [wire]) {
             if (!batch.isEmpty && !batch.hasRoomFor(piece)) yield batch.take();
             batch.add(piece);
           }
@@ -120,13 +124,15 @@ async function resolveThread(
     const found = await deps.threads.findHead(tenantId, thread.value);
     if (!found) throw sessionNotFound(thread.value);
     turnId = found.session.headTurnId ?? "";
-    if (turnId === "") return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch: found.epoch };
+    if (turnId === "")
+      return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch: found.epoch };
   }
   // A turn that was read under an epoch before its own could be shown from what the cache kept of its place.
   for (let epoch = await deps.threads.epoch(tenantId); ; ) {
     const head = requireFinished(await deps.threads.findTurn(tenantId, turnId), turnId);
     const after = await deps.threads.epoch(tenantId);
-    if (after === epoch) return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
+    if (after === epoch)
+      return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
     epoch = after;
   }
 }
@@ -143,6 +149,7 @@ async function startDepth(
   const segments = thread.position ? await deps.threads.segments(tenantId, thread.position) : [];
   const onThread = (segment: ThreadSegment) =>
     segment.branchId === after.branchId && segment.fromDepth <= after.depth && after.depth <= segment.toDepth;
-  if (!segments.some(onThread)) throw QuireError.field("INVALID_FIELD", "after_turn_id", "is not on this thread");
+  if (!segments.some(onThread))
+    throw QuireError.field("INVALID_FIELD", "after_turn_id", "is not on this thread");
   return after.depth;
 }

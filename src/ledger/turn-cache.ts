@@ -4,6 +4,9 @@ import type { StoredTurnMessages, ThreadSegment, ThreadStore } from "../storage/
 const pageTurns = 64;
 /** One read of the database gives about so much: little enough to hold up nobody, and to be sent before it grows old. */
 const targetReadBytes = 256 * 1024;
+/** How large turns are is known from those before them: few at first, and never so many that larger ones fill the memory. */
+const firstReadTurns = 8;
+const maxReadTurns = 512;
 
 /** Turns of one branch from a depth on, without gaps. */
 interface Page {
@@ -25,13 +28,19 @@ export class TurnCache {
     maxBytes: number,
   ) {
     this.pages =
-      maxBytes > 0 ? new LRUCache({ maxSize: maxBytes, sizeCalculation: (page: Page) => page.bytes + 1_000 }) : undefined;
+      maxBytes > 0
+        ? new LRUCache({ maxSize: maxBytes, sizeCalculation: (page: Page) => page.bytes + 1_000 })
+        : undefined;
   }
 
   /** The turns of a segment, the oldest first, a few at a time. */
-  async *read(tenantId: string, epoch: number, segment: ThreadSegment): AsyncGenerator<readonly StoredTurnMessages[]> {
+  async *read(
+    tenantId: string,
+    epoch: number,
+    segment: ThreadSegment,
+  ): AsyncGenerator<readonly StoredTurnMessages[]> {
     this.enter(tenantId, epoch);
-    let readAhead = pageTurns;
+    let readAhead = firstReadTurns;
     for (let depth = segment.fromDepth; depth <= segment.toDepth; ) {
       const cached = this.cached(tenantId, segment, depth);
       if (cached.length > 0) {
@@ -47,7 +56,7 @@ export class TurnCache {
       yield turns;
       depth = toDepth + 1;
       const bytesPerTurn = turns.reduce((sum, turn) => sum + size(turn), 0) / turns.length;
-      readAhead = Math.max(1, Math.min(2_048, Math.floor(targetReadBytes / bytesPerTurn)));
+      readAhead = Math.max(1, Math.min(maxReadTurns, Math.floor(targetReadBytes / bytesPerTurn)));
     }
   }
 

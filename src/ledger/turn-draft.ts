@@ -5,7 +5,14 @@ import type { Message } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { BranchRow, HeadMoveRow, MessageRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import type {
+  BranchRow,
+  HeadMoveRow,
+  MessageRow,
+  ParentTurn,
+  SessionHead,
+  TurnRow,
+} from "../storage/ledger/rows.js";
 import type { TurnState } from "../storage/ledger/write-turns.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
@@ -125,7 +132,8 @@ export function withMessages(turn: TurnRow, draft: MessageDraft, state: OpenStat
     ...turn,
     messageCount: turn.messageCount + draft.located.length,
     o200kTokens: turn.o200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.parts, 0)),
-    contextO200kTokens: turn.contextO200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.context, 0)),
+    contextO200kTokens:
+      turn.contextO200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.context, 0)),
     openStateJson: state.toJson(),
     abandonedItemsJson: JSON.stringify(state.abandoned),
   };
@@ -221,7 +229,9 @@ export function guardParent(
   }
   if (parent && parent.branchId === null) {
     const status = parent.status.replace("TURN_STATUS_", "");
-    throw QuireError.field("PARENT_NOT_FINISHED", "parent_turn_id", `is a turn that is ${status}`, { status });
+    throw QuireError.field("PARENT_NOT_FINISHED", "parent_turn_id", `is a turn that is ${status}`, {
+      status,
+    });
   }
   if ((session.headTurnId ?? "") !== parentTurnId && onHeadMoved !== OnHeadMoved.BRANCH) {
     throw headMoved(session, "parent_turn_id", "is not the session's head");
@@ -240,4 +250,3 @@ export function headMoved(session: SessionHead, field: string, description: stri
 export function stateUnder(parent: ParentTurn | undefined, abandonOpenItems: boolean): OpenState {
   return OpenState.under(parent ? OpenState.parse(parent.openStateJson).waiting : [], abandonOpenItems);
 }
-

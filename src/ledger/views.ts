@@ -1,6 +1,14 @@
 import { fromMicroseconds } from "../domain/clock.js";
 import type { HeadMove, HeadMoveCause, Session, TaskStatus } from "../domain/session.js";
-import type { AgentRole, OpenItem, SourceEvent, TokenUsage, Turn, TurnDetails, TurnStatus } from "../domain/turn.js";
+import type {
+  AgentRole,
+  OpenItem,
+  SourceEvent,
+  TokenUsage,
+  Turn,
+  TurnDetails,
+  TurnStatus,
+} from "../domain/turn.js";
 import type { HeadMoveRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredSession } from "../storage/ledger/session-store.js";
 import { OpenState } from "./open-state.js";

@@ -108,7 +108,8 @@ export function method<Request, Response>(
         return new MalformedRequest(error) as Request;
       }
     },
-    responseSerialize: (value) => (Array.isArray(value) ? joined(value) : Buffer.from(response.encode(value).finish())),
+    responseSerialize: (value) =>
+      Array.isArray(value) ? joined(value) : Buffer.from(response.encode(value).finish()),
   };
 }
 
@@ -210,7 +211,8 @@ function decoded<Request>(request: Request, name: string): Request {
 /** Aborts when the client cancels, when its deadline passes (grpc-js cancels then, too), or when the server gives up waiting. */
 function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
-  const stop = () => controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 }));
+  const stop = () =>
+    controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 }));
   call.on("cancelled", () => controller.abort(cancellation(call)));
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
@@ -225,15 +227,25 @@ function cancellation(call: AnyCall): QuireError {
     : new QuireError("CANCELLED", "the caller went away; the work was stopped");
 }
 
-function failure(deps: CallDeps, name: string, started: number, call: AnyCall, signal: AbortSignal, thrown: unknown) {
+function failure(
+  deps: CallDeps,
+  name: string,
+  started: number,
+  call: AnyCall,
+  signal: AbortSignal,
+  thrown: unknown,
+) {
   const error = QuireError.from(signal.aborted && isAbort(thrown) ? signal.reason : thrown);
   const fields = { method: name, reason: error.reason, ms: deps.clock.now() - started };
   if (error.reason === "INTERNAL") {
     const incident = deps.ids.next();
     deps.logger.error({ ...fields, incident, cause: describe(error.cause) }, "call failed");
-    return toServiceError(new QuireError("INTERNAL", `internal error; incident ${incident}`, { metadata: { incident } }));
+    return toServiceError(
+      new QuireError("INTERNAL", `internal error; incident ${incident}`, { metadata: { incident } }),
+    );
   }
-  if (error.reason === "STORAGE_UNAVAILABLE") deps.logger.warn({ ...fields, cause: describe(error.cause) }, "call failed");
+  if (error.reason === "STORAGE_UNAVAILABLE")
+    deps.logger.warn({ ...fields, cause: describe(error.cause) }, "call failed");
   else deps.logger.debug({ ...fields, cancelled: call.cancelled }, "call refused");
   return toServiceError(error);
 }
@@ -243,12 +255,15 @@ function isAbort(thrown: unknown): boolean {
   return !(thrown instanceof QuireError) || thrown.reason === "CANCELLED";
 }
 
-/** An error for the log. What it quotes may be content, and so may all but the last line of what Prisma says. */
+/** An error for the log. What an error quotes may be content, and Prisma's show whole queries. */
 function describe(cause: unknown): object {
-  if (!(cause instanceof Error)) return { message: typeof cause };
-  const message = (cause.message.trim().split("\n").at(-1) ?? "").replace(/(["'`]).*\1/gs, "$1…$1");
+  if (!(cause instanceof Error)) return { name: typeof cause };
+  const { code } = cause as { readonly code?: unknown };
+  const message = cause.name.startsWith("PrismaClient")
+    ? undefined
+    : cause.message.replace(/(["'`]).*\1/gs, "$1…$1");
   const frames = cause.stack?.split("\n").filter((line) => /^\s+at /.test(line));
-  return { name: cause.name, message, stack: frames?.join("\n") };
+  return { name: cause.name, code, message, stack: frames?.join("\n") };
 }
 
 function logEnd(deps: CallDeps, name: string, started: number): void {

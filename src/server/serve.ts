@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { connect } from "node:net";
@@ -24,6 +25,8 @@ export async function serve(config: Config, ledger: LedgerDeps, logger: Logger):
   });
   const stopping = new AbortController();
   const draining = new AbortController();
+  // Every call that runs listens to one of them.
+  setMaxListeners(0, stopping.signal, draining.signal);
   const signals = { stopping: stopping.signal, draining: draining.signal };
   const deps = { logger, clock: systemClock, ids: systemIds, ...signals };
   server.addService(ledgerService, { ...ledgerHandlers(deps, ledger) });
@@ -65,7 +68,9 @@ function readPem(file: string, flag: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new Error(`the file ${file} of ${flag} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`the file ${file} of ${flag} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

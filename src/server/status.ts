@@ -1,4 +1,4 @@
-import { Metadata, type ServiceError, status as Code } from "@grpc/grpc-js";
+import { status as Code, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { BadRequest, ErrorInfo, RetryInfo } from "../contract/gen/google/rpc/error_details.js";
 import { Status } from "../contract/gen/google/rpc/status.js";
 import type { FieldViolation, QuireError } from "../errors/quire-error.js";
@@ -44,18 +44,28 @@ const maxViolationBytes = 2_048;
 /** A gRPC status with google.rpc details. The cause stays here. */
 export function toServiceError(error: QuireError): ServiceError {
   const code = codes[error.reason];
-  const details = [packed("ErrorInfo", ErrorInfo, { reason: error.reason, domain, metadata: clipped(error.metadata) })];
+  const details = [
+    packed("ErrorInfo", ErrorInfo, { reason: error.reason, domain, metadata: clipped(error.metadata) }),
+  ];
   if (error.violations.length > 0) {
     details.push(packed("BadRequest", BadRequest, { fieldViolations: firstOf(error.violations) }));
   }
   if (error.retryAfterMs !== undefined) {
-    const retryDelay = { seconds: Math.floor(error.retryAfterMs / 1000), nanos: (error.retryAfterMs % 1000) * 1_000_000 };
+    const retryDelay = {
+      seconds: Math.floor(error.retryAfterMs / 1000),
+      nanos: (error.retryAfterMs % 1000) * 1_000_000,
+    };
     details.push(packed("RetryInfo", RetryInfo, { retryDelay }));
   }
   const metadata = new Metadata();
   const status = Status.encode({ code, message: error.message, details }).finish();
   metadata.set("grpc-status-details-bin", Buffer.from(status));
-  return Object.assign(new Error(error.message), { name: "ServiceError", code, details: error.message, metadata });
+  return Object.assign(new Error(error.message), {
+    name: "ServiceError",
+    code,
+    details: error.message,
+    metadata,
+  });
 }
 
 interface Encoder<T> {
@@ -63,7 +73,10 @@ interface Encoder<T> {
 }
 
 function packed<T>(name: string, codec: Encoder<T>, message: T) {
-  return { typeUrl: `type.googleapis.com/google.rpc.${name}`, value: Buffer.from(codec.encode(message).finish()) };
+  return {
+    typeUrl: `type.googleapis.com/google.rpc.${name}`,
+    value: Buffer.from(codec.encode(message).finish()),
+  };
 }
 
 function firstOf(violations: readonly FieldViolation[]): readonly FieldViolation[] {
@@ -77,6 +90,9 @@ function firstOf(violations: readonly FieldViolation[]): readonly FieldViolation
 
 function clipped(metadata: Readonly<Record<string, string>>): { [key: string]: string } {
   return Object.fromEntries(
-    Object.entries(metadata).map(([key, value]) => [key, value.length > 512 ? `${value.slice(0, 511)}…` : value]),
+    Object.entries(metadata).map(([key, value]) => [
+      key,
+      value.length > 512 ? `${value.slice(0, 511)}…` : value,
+    ]),
   );
 }

@@ -34,7 +34,14 @@ export function writeKey<Request extends { readonly requestId: string }, Answer>
 type Fields = { readonly [key: string]: unknown };
 type Tags = { readonly [key: string]: string };
 
-const setByServer = { id: "", turnId: "", index: 0, o200kTokens: 0, contextO200kTokens: 0, createTime: undefined };
+const setByServer = {
+  id: "",
+  turnId: "",
+  index: 0,
+  o200kTokens: 0,
+  contextO200kTokens: 0,
+  createTime: undefined,
+};
 
 /** What is done to the fields of a request, and of its `details` and `result`. */
 const rules: { readonly [field: string]: (value: unknown) => unknown } = {

@@ -19,7 +19,17 @@ const unavailableSqliteCodes = new Set([5, 6, 8, 10, 13, 14]);
 /** PostgreSQL classes for lost connections, missing resources and operator intervention. */
 const unavailablePostgresClasses = new Set(["08", "53", "57", "58"]);
 
-const unavailablePrismaCodes = new Set(["P1000", "P1001", "P1002", "P1003", "P1008", "P1010", "P1017", "P2024", "P2028"]);
+const unavailablePrismaCodes = new Set([
+  "P1000",
+  "P1001",
+  "P1002",
+  "P1003",
+  "P1008",
+  "P1010",
+  "P1017",
+  "P2024",
+  "P2028",
+]);
 
 interface DriverFault {
   readonly kind?: string;
@@ -40,7 +50,12 @@ function prismaCode(error: unknown): string | undefined {
 export function isRaceLost(error: unknown): boolean {
   const kind = driverFault(error)?.kind;
   const code = prismaCode(error);
-  return kind === "UniqueConstraintViolation" || kind === "TransactionWriteConflict" || code === "P2002" || code === "P2034";
+  return (
+    kind === "UniqueConstraintViolation" ||
+    kind === "TransactionWriteConflict" ||
+    code === "P2002" ||
+    code === "P2034"
+  );
 }
 
 /** What a caller may know of a storage failure: try again later, or that it is our fault. */

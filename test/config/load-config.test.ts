@@ -10,7 +10,9 @@ type Sources = NonNullable<Parameters<typeof loadConfig>[0]>;
 const keys = Object.keys(configOptions) as ConfigKey[];
 
 /** For each setting: a value that differs from its default, as each source would give it, and what comes of it. */
-const samples: { readonly [Key in ConfigKey]: readonly [flag: unknown, env: string, file: unknown, Config[Key]] } = {
+const samples: {
+  readonly [Key in ConfigKey]: readonly [flag: unknown, env: string, file: unknown, Config[Key]];
+} = {
   listen: ["127.0.0.1:1", "127.0.0.1:1", ["127.0.0.1:1"], ["127.0.0.1:1"]],
   database: ["file:x.db", "file:x.db", "file:x.db", "file:x.db"],
   databasePoolSize: ["7", "7", 7, 7],
@@ -141,7 +143,10 @@ describe("load-config: a bad value", () => {
   });
 
   test("all problems come in one error, one line each", () => {
-    const found = problems({ env: { QUIRE_LOG_LEVEL: "loud", QUIRE_WATCH_POLL_MS: "x" }, flags: { listen: "x" } });
+    const found = problems({
+      env: { QUIRE_LOG_LEVEL: "loud", QUIRE_WATCH_POLL_MS: "x" },
+      flags: { listen: "x" },
+    });
     expect(found).toHaveLength(3);
     expect(new ConfigError(found).message.split("\n")).toHaveLength(4);
   });
@@ -159,7 +164,10 @@ describe("load-config: the file", () => {
     const path = configFile('{"listenn": "x", "toString": "y", "__proto__": "z"}');
     const found = problems({ file: path });
     for (const key of ["listenn", "toString", "__proto__"]) {
-      expect(found.some((problem) => problem.startsWith(`"${key}" in ${path} is not a setting`)), key).toBe(true);
+      expect(
+        found.some((problem) => problem.startsWith(`"${key}" in ${path} is not a setting`)),
+        key,
+      ).toBe(true);
     }
     expect(found[0]).toContain("maxRequestBytes");
   });

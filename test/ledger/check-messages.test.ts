@@ -55,7 +55,11 @@ function judge(messages: readonly Message[], circumstances: Circumstances = {}):
 }
 
 const waitingCall = (id: string): WaitingItem => ({ kind: OpenItemKind.TOOL_CALL, id });
-const waitingApproval = (id: string, forCallId?: string): WaitingItem => ({ kind: OpenItemKind.APPROVAL, id, forCallId });
+const waitingApproval = (id: string, forCallId?: string): WaitingItem => ({
+  kind: OpenItemKind.APPROVAL,
+  id,
+  forCallId,
+});
 
 describe("check-messages: parts", () => {
   const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -65,13 +69,16 @@ describe("check-messages: parts", () => {
     [MessageRole.TOOL]: ["toolResult"],
   };
 
-  test.each(Object.entries(allowed))("%s: takes the parts that the contract lists, and no other", (role, kinds) => {
-    for (const part of onePartOfEach) {
-      const check = () => checkParts(locate([said(role as MessageRole, part)], "messages"));
-      if (kinds.includes(part.content!.$case)) expect(check).not.toThrow();
-      else expect(check).toThrow(expect.objectContaining({ reason: "PART_NOT_ALLOWED" }));
-    }
-  });
+  test.each(Object.entries(allowed))(
+    "%s: takes the parts that the contract lists, and no other",
+    (role, kinds) => {
+      for (const part of onePartOfEach) {
+        const check = () => checkParts(locate([said(role as MessageRole, part)], "messages"));
+        if (kinds.includes(part.content!.$case)) expect(check).not.toThrow();
+        else expect(check).toThrow(expect.objectContaining({ reason: "PART_NOT_ALLOWED" }));
+      }
+    },
+  );
 
   test("context parts are text, image or file, in any role", () => {
     for (const part of onePartOfEach) {
@@ -126,9 +133,17 @@ describe("check-messages: calls and results", () => {
     ["a result of no call", [user("x"), toolResults("c9")], "ORPHAN_TOOL_RESULT"],
     ["a result before its call", [user("x"), toolResults("a"), toolCalls("a")], "ORPHAN_TOOL_RESULT"],
     ["a second result", [user("x"), toolCalls("a"), toolResults("a"), toolResults("a")], "DUPLICATE_ANSWER"],
-    ["a second result in one message", [user("x"), toolCalls("a"), toolResults("a", "a")], "DUPLICATE_ANSWER"],
+    [
+      "a second result in one message",
+      [user("x"), toolCalls("a"), toolResults("a", "a")],
+      "DUPLICATE_ANSWER",
+    ],
     ["a call id twice in one message", [user("x"), toolCalls("a", "a")], "DUPLICATE_CALL"],
-    ["a call id again after its result", [user("x"), toolCalls("a"), toolResults("a"), toolCalls("a")], "DUPLICATE_CALL"],
+    [
+      "a call id again after its result",
+      [user("x"), toolCalls("a"), toolResults("a"), toolCalls("a")],
+      "DUPLICATE_CALL",
+    ],
   ])("refuses %s, and names the call", (_, messages, reason) => {
     const verdict = judge(messages, { status: TurnStatus.FAILED });
     expect(verdict.reason).toBe(reason);
@@ -169,9 +184,12 @@ describe("check-messages: approvals", () => {
 
   test("the same holds when the parent turn asked", () => {
     const parentItems = [waitingCall("c"), waitingApproval("ask", "c"), waitingApproval("free")];
-    const rest = (messages: readonly Message[]) => judge(messages, { parentItems, status: TurnStatus.AWAITING }).state.open;
+    const rest = (messages: readonly Message[]) =>
+      judge(messages, { parentItems, status: TurnStatus.AWAITING }).state.open;
     expect(rest([toolResults("c")])).toEqual([{ kind: OpenItemKind.APPROVAL, id: "free" }]);
-    expect(judge([toolResults("c"), decides("free"), assistant("done")], { parentItems }).reason).toBe("accepted");
+    expect(judge([toolResults("c"), decides("free"), assistant("done")], { parentItems }).reason).toBe(
+      "accepted",
+    );
   });
 
   test("a denied call still needs its result, which says so", () => {
@@ -187,7 +205,11 @@ describe("check-messages: approvals", () => {
   test.each<readonly [string, readonly Message[], string]>([
     ["an answer to nothing", [user("x"), decides("ask")], "ORPHAN_APPROVAL_ANSWER"],
     ["a second answer", [user("x"), asksFor(approvalPart("ask")), decides("ask", "ask")], "DUPLICATE_ANSWER"],
-    ["an approval id twice", [user("x"), asksFor(approvalPart("ask"), approvalPart("ask"))], "DUPLICATE_CALL"],
+    [
+      "an approval id twice",
+      [user("x"), asksFor(approvalPart("ask"), approvalPart("ask"))],
+      "DUPLICATE_CALL",
+    ],
   ])("refuses %s, and names the approval", (_, messages, reason) => {
     const verdict = judge(messages, { status: TurnStatus.FAILED });
     expect(verdict.reason).toBe(reason);
@@ -216,7 +238,11 @@ describe("check-messages: what the parent awaits", () => {
 
   test("it may not go on before all are answered", () => {
     const verdict = judge([toolResults("a"), assistant("done")], { parentItems });
-    expect(verdict).toMatchObject({ reason: "UNANSWERED_CALLS", field: "messages[1]", metadata: { open_items: "b" } });
+    expect(verdict).toMatchObject({
+      reason: "UNANSWERED_CALLS",
+      field: "messages[1]",
+      metadata: { open_items: "b" },
+    });
     expect(judge([user("never mind")], { parentItems }).reason).toBe("UNANSWERED_CALLS");
   });
 
@@ -234,8 +260,15 @@ describe("check-messages: what the parent awaits", () => {
       [{ kind: OpenItemKind.TOOL_CALL, id: "b" }],
       [],
     ]);
-    const awaiting = judge([toolResults("a")], { parentItems, mayAbandon: true, status: TurnStatus.AWAITING });
-    expect([awaiting.state.abandoned, awaiting.state.open]).toEqual([[], [{ kind: OpenItemKind.TOOL_CALL, id: "b" }]]);
+    const awaiting = judge([toolResults("a")], {
+      parentItems,
+      mayAbandon: true,
+      status: TurnStatus.AWAITING,
+    });
+    expect([awaiting.state.abandoned, awaiting.state.open]).toEqual([
+      [],
+      [{ kind: OpenItemKind.TOOL_CALL, id: "b" }],
+    ]);
   });
 
   test("calls of the turn itself are never given up", () => {
@@ -282,14 +315,19 @@ describe("check-messages: properties", () => {
           const whole = judge(messages, circumstancesOf(turn));
           const stepwise = judge(messages, { ...circumstancesOf(turn), stepByStep: true });
           expect([stepwise.reason, stepwise.field]).toEqual([whole.reason, whole.field]);
-          if (whole.reason === "accepted") expect(stepwise.state.toFinishedJson()).toBe(whole.state.toFinishedJson());
+          if (whole.reason === "accepted")
+            expect(stepwise.state.toFinishedJson()).toBe(whole.state.toFinishedJson());
         }
       }),
       runs,
     );
   });
 
-  type Place = { readonly message: number; readonly part: number; readonly content: NonNullable<Part["content"]> };
+  type Place = {
+    readonly message: number;
+    readonly part: number;
+    readonly content: NonNullable<Part["content"]>;
+  };
 
   function places(messages: readonly Message[], kind: NonNullable<Part["content"]>["$case"]): Place[] {
     return messages.flatMap((message, index) =>
@@ -300,14 +338,21 @@ describe("check-messages: properties", () => {
   }
 
   /** The messages with the parts of one of them changed; a message without parts is gone. */
-  function withParts(messages: readonly Message[], index: number, change: (parts: readonly Part[]) => readonly Part[]): Message[] {
+  function withParts(
+    messages: readonly Message[],
+    index: number,
+    change: (parts: readonly Part[]) => readonly Part[],
+  ): Message[] {
     const changed = { ...messages[index]!, parts: change(messages[index]!.parts) };
     return messages.toSpliced(index, 1, ...(changed.parts.length > 0 ? [changed] : []));
   }
 
   type Mutation = (messages: readonly Message[], pick: number) => readonly Message[] | undefined;
 
-  function atOneOf(kind: NonNullable<Part["content"]>["$case"], change: (messages: readonly Message[], place: Place) => readonly Message[]): Mutation {
+  function atOneOf(
+    kind: NonNullable<Part["content"]>["$case"],
+    change: (messages: readonly Message[], place: Place) => readonly Message[],
+  ): Mutation {
     return (messages, pick) => {
       const found = places(messages, kind);
       return found.length === 0 ? undefined : change(messages, found[pick % found.length]!);
@@ -317,7 +362,9 @@ describe("check-messages: properties", () => {
   const unanswered = ["UNANSWERED_CALLS", "BAD_ROLE_ORDER"];
   const mutations: Readonly<Record<string, readonly [Mutation, readonly string[]]>> = {
     "a result is dropped": [
-      atOneOf("toolResult", (messages, { message, part }) => withParts(messages, message, (parts) => parts.toSpliced(part, 1))),
+      atOneOf("toolResult", (messages, { message, part }) =>
+        withParts(messages, message, (parts) => parts.toSpliced(part, 1)),
+      ),
       unanswered,
     ],
     "a result is doubled": [
@@ -345,7 +392,9 @@ describe("check-messages: properties", () => {
       ["DUPLICATE_CALL"],
     ],
     "a call is dropped": [
-      atOneOf("toolCall", (messages, { message, part }) => withParts(messages, message, (parts) => parts.toSpliced(part, 1))),
+      atOneOf("toolCall", (messages, { message, part }) =>
+        withParts(messages, message, (parts) => parts.toSpliced(part, 1)),
+      ),
       // An approval that was for the call, or an answer that would be a message of its own now, may fail first.
       ["ORPHAN_TOOL_RESULT", "INVALID_FIELD"],
     ],
@@ -368,7 +417,11 @@ describe("check-messages: properties", () => {
     "a system message comes late": [(messages) => [...messages, system("late")], ["BAD_ROLE_ORDER"]],
     "an assistant comes first": [(messages) => [assistant("hello"), ...messages], ["BAD_ROLE_ORDER"]],
     "a part is in a message that cannot hold it": [
-      (messages, pick) => withParts(messages, pick % messages.length, (parts) => [...parts, wrongFor(messages[pick % messages.length]!)]),
+      (messages, pick) =>
+        withParts(messages, pick % messages.length, (parts) => [
+          ...parts,
+          wrongFor(messages[pick % messages.length]!),
+        ]),
       ["PART_NOT_ALLOWED"],
     ],
   };

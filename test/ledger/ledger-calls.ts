@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { type CallOptions, type ClientReadableStream, Metadata, type ServiceError } from "@grpc/grpc-js";
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
@@ -84,11 +83,28 @@ export function ledgerCalls(client: wire.LedgerServiceClient): LedgerCalls {
   };
 }
 
-export async function readHistory(stream: ClientReadableStream<wire.StreamHistoryResponse>): Promise<History> {
+export async function readHistory(
+  stream: ClientReadableStream<wire.StreamHistoryResponse>,
+): Promise<History> {
   const batches: wire.StreamHistoryResponse[] = [];
   for await (const batch of stream) batches.push(batch as wire.StreamHistoryResponse);
-  const thread = batches[0]!.thread!;
+  const thread = batches[0]?.thread ?? wire.ThreadSummary.create();
   return { thread, batches, messages: batches.flatMap((batch) => batch.messages) };
+}
+
+/** A stream whose client reads the first batch, and then no more until it is read on. */
+export async function pausedHistory(
+  stream: ClientReadableStream<wire.StreamHistoryResponse>,
+): Promise<ClientReadableStream<wire.StreamHistoryResponse>> {
+  await new Promise<void>((resolve, reject) => {
+    stream.once("error", reject);
+    stream.once("data", () => {
+      stream.pause();
+      stream.off("error", reject);
+      resolve();
+    });
+  });
+  return stream;
 }
 
 export type WatchEvent = NonNullable<wire.WatchSessionResponse["event"]>;
@@ -97,21 +113,25 @@ export type WatchEvent = NonNullable<wire.WatchSessionResponse["event"]>;
 export class Watcher {
   private readonly events: WatchEvent[] = [];
   private ended: { readonly error: unknown } | undefined;
+  private wake = () => {};
 
   constructor(private readonly stream: ClientReadableStream<wire.WatchSessionResponse>) {
-    stream.on("data", (response: wire.WatchSessionResponse) => this.events.push(response.event!));
-    stream.on("error", (error) => {
-      this.ended = { error };
+    stream.on("data", (response: wire.WatchSessionResponse) => {
+      this.events.push(response.event!);
+      this.wake();
     });
-    stream.on("end", () => {
-      this.ended ??= { error: undefined };
-    });
+    const end = (error: unknown) => {
+      this.ended ??= { error };
+      this.wake();
+    };
+    stream.on("error", end);
+    stream.on("end", () => end(undefined));
   }
 
   async next(): Promise<WatchEvent> {
     while (this.events.length === 0) {
       if (this.ended) throw this.ended.error ?? new Error("the stream has ended");
-      await Promise.race([once(this.stream, "data"), once(this.stream, "end")]);
+      await this.change();
     }
     return this.events.shift()!;
   }
@@ -122,19 +142,26 @@ export class Watcher {
     return taken;
   }
 
-  /** What has arrived and was not read. */
+  /** All that is left when the server has ended the stream. */
+  async rest(): Promise<WatchEvent[]> {
+    while (!this.ended) await this.change();
+    if (this.ended.error) throw this.ended.error;
+    return this.events.splice(0);
+  }
+
+  /** How many events have arrived and were not read. */
   get unread(): number {
     return this.events.length;
   }
 
-  /** Resolves when the server has ended the stream. */
-  async end(): Promise<void> {
-    while (!this.ended) await once(this.stream, "end");
-    if (this.ended.error) throw this.ended.error;
-  }
-
   cancel(): void {
     this.stream.cancel();
+  }
+
+  private change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
   }
 }
 

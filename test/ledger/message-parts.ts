@@ -1,4 +1,9 @@
-import { ApprovalDecision, Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
+import {
+  ApprovalDecision,
+  Message,
+  MessageRole,
+  type Part,
+} from "../../src/contract/gen/quire/v1/message.js";
 
 /** Parts and messages that the short forms in support/ do not have. */
 
@@ -7,7 +12,9 @@ export function textPart(text: string): Part {
 }
 
 export function callPart(callId: string): Part {
-  return { content: { $case: "toolCall", value: { callId, name: "search", argumentsJson: "{}", signature: "" } } };
+  return {
+    content: { $case: "toolCall", value: { callId, name: "search", argumentsJson: "{}", signature: "" } },
+  };
 }
 
 export function resultPart(callId: string): Part {
@@ -19,7 +26,10 @@ export function approvalPart(approvalId: string, callId = ""): Part {
   return { content: { $case: "approvalRequest", value: { approvalId, callId, prompt: "may I?" } } };
 }
 
-export function decisionPart(approvalId: string, decision: ApprovalDecision = ApprovalDecision.APPROVED): Part {
+export function decisionPart(
+  approvalId: string,
+  decision: ApprovalDecision = ApprovalDecision.APPROVED,
+): Part {
   return { content: { $case: "approvalAnswer", value: { approvalId, decision, reason: "" } } };
 }
 
@@ -39,7 +49,11 @@ export const onePartOfEach: readonly Part[] = [
   {
     content: {
       $case: "file",
-      value: { source: { $case: "data", value: Buffer.from("%PDF") }, mediaType: "application/pdf", name: "a.pdf" },
+      value: {
+        source: { $case: "data", value: Buffer.from("%PDF") },
+        mediaType: "application/pdf",
+        name: "a.pdf",
+      },
     },
   },
   { content: { $case: "opaque", value: { provider: "openai", kind: "reasoning", data: Buffer.from("x") } } },

@@ -52,7 +52,10 @@ describe("ListTurns", () => {
   test("has no messages in it, but counts them", async () => {
     const { id } = await ledger.session();
     await ledger.turn(id, "", [user("a"), assistant("b")]);
-    expect((await ledger.listTurns({ session: id })).turns[0]).toMatchObject({ messageCount: 2, o200kTokens: 2 });
+    expect((await ledger.listTurns({ session: id })).turns[0]).toMatchObject({
+      messageCount: 2,
+      o200kTokens: 2,
+    });
   });
 
   test("goes on where it was, though turns are written and the head is moved meanwhile", async () => {
@@ -71,20 +74,24 @@ describe("ListTurns", () => {
     const [first, second] = await thread(session, 2);
     const failed = await ledger.turn(session, second!, [user("x")], { status: TurnStatus.FAILED });
     const branch = await ledger.turn(session, first!, [user("x")], { onHeadMoved: OnHeadMoved.BRANCH });
-    const awaiting = await ledger.turn(session, second!, [user("x"), toolCalls("c")], { status: TurnStatus.AWAITING });
+    const awaiting = await ledger.turn(session, second!, [user("x"), toolCalls("c")], {
+      status: TurnStatus.AWAITING,
+    });
     const open = (await ledger.beginTurn({ session, parentTurnId: awaiting.id })).turn!;
     const fork = (await ledger.forkSession({ from: { $case: "session", value: session } })).session!;
 
     const written = { session, scope: TurnScope.WRITTEN };
     const all = [open.id, awaiting.id, branch.id, failed.id, second, first];
-    for (const pageSize of [1, 4, 6, 50]) expect(ids(await allTurns(ledger, { ...written, pageSize }))).toEqual(all);
+    for (const pageSize of [1, 4, 6, 50])
+      expect(ids(await allTurns(ledger, { ...written, pageSize }))).toEqual(all);
     const only = async (...statuses: TurnStatus[]) => ids(await allTurns(ledger, { ...written, statuses }));
     expect(await only(TurnStatus.OPEN)).toEqual([open.id]);
     expect(await only(TurnStatus.FAILED, TurnStatus.AWAITING)).toEqual([awaiting.id, failed.id]);
     expect(await only(TurnStatus.COMPLETED)).toEqual([branch.id, second, first]);
     expect(await allTurns(ledger, { session: fork.id, scope: TurnScope.WRITTEN })).toEqual([]);
 
-    const inThread = async (...statuses: TurnStatus[]) => ids(await allTurns(ledger, { session, statuses, pageSize: 1 }));
+    const inThread = async (...statuses: TurnStatus[]) =>
+      ids(await allTurns(ledger, { session, statuses, pageSize: 1 }));
     expect(await inThread(TurnStatus.COMPLETED)).toEqual([second, first]);
     expect(await inThread(TurnStatus.OPEN, TurnStatus.FAILED)).toEqual([]);
   });
@@ -110,17 +117,23 @@ describe("ListTurns", () => {
     for (const request of wrong) {
       expect(await failure(ledger.listTurns(request))).toMatchObject({ reason: "PAGE_TOKEN_INVALID" });
     }
-    expect(await failure(ledger.listTurns({ session: one.id, statuses: [TurnStatus.UNSPECIFIED] }))).toMatchObject({
+    expect(
+      await failure(ledger.listTurns({ session: one.id, statuses: [TurnStatus.UNSPECIFIED] })),
+    ).toMatchObject({
       fields: ["statuses[0]"],
     });
-    expect(await failure(ledger.listTurns({ session: "nobody" }))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
+    expect(await failure(ledger.listTurns({ session: "nobody" }))).toMatchObject({
+      reason: "SESSION_NOT_FOUND",
+    });
   });
 });
 
 describe("GetTurn", () => {
   test("gives each call of the turn, with its result where that is in the turn, too", async () => {
     const { id } = await ledger.session();
-    const first = await ledger.turn(id, "", [user("x"), toolCalls("a", "b"), toolResults("b")], { status: TurnStatus.AWAITING });
+    const first = await ledger.turn(id, "", [user("x"), toolCalls("a", "b"), toolResults("b")], {
+      status: TurnStatus.AWAITING,
+    });
     const { calls } = (await ledger.getTurn({ turnId: first.id })).result!;
     expect(calls.map(({ call, result }) => [call!.callId, result?.callId])).toEqual([
       ["a", undefined],
@@ -138,12 +151,17 @@ describe("GetTurn", () => {
     const { turn } = await ledger.completeTurn({ turnId: begun.turn!.id });
     const read = await ledger.getTurn({ turnId: turn!.id });
     expect(read.turn).toEqual(turn);
-    expect(read.result!.messages).toEqual((await ledger.history({ thread: { $case: "session", value: id } })).messages);
+    expect(read.result!.messages).toEqual(
+      (await ledger.history({ thread: { $case: "session", value: id } })).messages,
+    );
   });
 
   test("finds nothing under an id that is none", async () => {
     expect(await failure(ledger.getTurn({ turnId: "x" }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
-    expect(await failure(ledger.getTurn({ turnId: "" }))).toMatchObject({ reason: "INVALID_FIELD", fields: ["turn_id"] });
+    expect(await failure(ledger.getTurn({ turnId: "" }))).toMatchObject({
+      reason: "INVALID_FIELD",
+      fields: ["turn_id"],
+    });
     expect(await failure(ledger.getTurn({ turnId: "x".repeat(37) }))).toMatchObject({ fields: ["turn_id"] });
   });
 });

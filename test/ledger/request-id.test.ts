@@ -26,11 +26,20 @@ async function everyWrite(prefix: string) {
   const { turn: first } = await ledger.createSession(create).then(() => ledger.recordTurn(record));
   const begin = { ...id("begin"), session, parentTurnId: first!.id, messages: [user("more")] };
   const { turn: open } = await ledger.beginTurn(begin);
-  const append = { ...id("append"), turnId: open!.id, messages: [assistant("well")], expectedMessageCount: 1 };
+  const append = {
+    ...id("append"),
+    turnId: open!.id,
+    messages: [assistant("well")],
+    expectedMessageCount: 1,
+  };
   await ledger.appendMessages(append);
   const complete = { ...id("complete"), turnId: open!.id, result: { stopReason: "end" } };
   await ledger.completeTurn(complete);
-  const fork = { ...id("fork"), from: { $case: "session" as const, value: session }, label: `${prefix} fork` };
+  const fork = {
+    ...id("fork"),
+    from: { $case: "session" as const, value: session },
+    label: `${prefix} fork`,
+  };
   await ledger.forkSession(fork);
   const alias = { ...id("alias"), alias: `${prefix} alias`, session };
   await ledger.aliasSession(alias);
@@ -40,11 +49,27 @@ async function everyWrite(prefix: string) {
   await ledger.session({ label: `${prefix} doomed` });
   await ledger.deleteSession(remove);
   return [
-    ["CreateSession", (more: object) => ledger.createSession({ ...create, ...more }), { workspacePath: "/x" }],
-    ["RecordTurn", (more: object) => ledger.recordTurn({ ...record, ...more }), { messages: [user("other")] }],
+    [
+      "CreateSession",
+      (more: object) => ledger.createSession({ ...create, ...more }),
+      { workspacePath: "/x" },
+    ],
+    [
+      "RecordTurn",
+      (more: object) => ledger.recordTurn({ ...record, ...more }),
+      { messages: [user("other")] },
+    ],
     ["BeginTurn", (more: object) => ledger.beginTurn({ ...begin, ...more }), { abandonOpenItems: true }],
-    ["AppendMessages", (more: object) => ledger.appendMessages({ ...append, ...more }), { expectedMessageCount: 2 }],
-    ["CompleteTurn", (more: object) => ledger.completeTurn({ ...complete, ...more }), { status: TurnStatus.AWAITING }],
+    [
+      "AppendMessages",
+      (more: object) => ledger.appendMessages({ ...append, ...more }),
+      { expectedMessageCount: 2 },
+    ],
+    [
+      "CompleteTurn",
+      (more: object) => ledger.completeTurn({ ...complete, ...more }),
+      { status: TurnStatus.AWAITING },
+    ],
     ["ForkSession", (more: object) => ledger.forkSession({ ...fork, ...more }), { label: "x" }],
     ["AliasSession", (more: object) => ledger.aliasSession({ ...alias, ...more }), { replace: true }],
     ["UpdateSession", (more: object) => ledger.updateSession({ ...update, ...more }), { label: "x" }],
@@ -59,7 +84,8 @@ test("request ids: the same request again has no effect and gets the first answe
   const { session } = await ledger.getSession({ session: "again session" });
   await ledger.turn(session!.id, session!.headTurnId, [user("moved on")]);
   const before = await ledger.listSessions({ labelPrefix: "again" });
-  for (const [index, [method, send]] of writes.entries()) expect(await send({}), method).toEqual(answers[index]);
+  for (const [index, [method, send]] of writes.entries())
+    expect(await send({}), method).toEqual(answers[index]);
   expect(await ledger.listSessions({ labelPrefix: "again" })).toEqual(before);
   expect(await allTurns(ledger, { session: "again session", scope: TurnScope.WRITTEN })).toHaveLength(3);
 });
@@ -67,7 +93,11 @@ test("request ids: the same request again has no effect and gets the first answe
 test("request ids: another request under the same id is refused, for every write", async () => {
   for (const [method, send, change] of await everyWrite("other")) {
     const error = await failure(send(change));
-    expect(error, method).toMatchObject({ reason: "REQUEST_ID_REUSED", metadata: { method }, fields: ["request_id"] });
+    expect(error, method).toMatchObject({
+      reason: "REQUEST_ID_REUSED",
+      metadata: { method },
+      fields: ["request_id"],
+    });
   }
 });
 
@@ -91,26 +121,32 @@ test("request ids: answers outlive the server", async () => {
 test("request ids: answers are forgotten when their time has passed", async () => {
   const database = `file:${join(server.folder, "forgotten.db")}`;
   const first = await startTestServer({ database, requestRetentionHours: 1 });
-  const create = (calls: LedgerCalls, label: string, requestId: string) => calls.session({ label, requestId });
+  const create = (calls: LedgerCalls, label: string, requestId: string) =>
+    calls.session({ label, requestId });
   await create(ledgerCalls(first.ledger), "old", "old");
   await create(ledgerCalls(first.ledger), "young", "young");
   await first.stop();
   const file = openDatabase(join(server.folder, "forgotten.db"));
   const hourUs = 3_600_000_000n;
-  file.prepare("UPDATE stored_answers SET created_us = created_us - ? WHERE request_id = ?").run(2n * hourUs, "old");
+  file
+    .prepare("UPDATE stored_answers SET created_us = created_us - ? WHERE request_id = ?")
+    .run(2n * hourUs, "old");
   file.close();
 
   const second = await startTestServer({ database, requestRetentionHours: 1 });
   onTestFinished(() => second.stop());
   const calls = ledgerCalls(second.ledger);
-  await expect.poll(() => failure(create(calls, "old", "old")), { timeout: 5_000 }).toMatchObject({ reason: "LABEL_TAKEN" });
+  await expect
+    .poll(() => failure(create(calls, "old", "old")), { timeout: 5_000 })
+    .toMatchObject({ reason: "LABEL_TAKEN" });
   expect((await create(calls, "young", "young")).label).toBe("young");
 });
 
 test("request ids: a request is the same whatever order its maps are written in", async () => {
   const maps = { details: { metadata: { b: "2", a: "1", 10: "x", 9: "y" } } };
   const turned = { details: { metadata: { 10: "x", 9: "y", a: "1", b: "2" } } };
-  const bytes = (metadata: Record<string, string>) => CreateSessionRequest.encode(CreateSessionRequest.create({ metadata })).finish();
+  const bytes = (metadata: Record<string, string>) =>
+    CreateSessionRequest.encode(CreateSessionRequest.create({ metadata })).finish();
   expect(bytes({ b: "2", a: "1" })).not.toEqual(bytes({ a: "1", b: "2" }));
 
   const create = { requestId: "maps", label: "maps" };
@@ -121,7 +157,9 @@ test("request ids: a request is the same whatever order its maps are written in"
   expect(await ledger.recordTurn({ ...record, ...turned })).toEqual(answer);
   const update = { requestId: "maps", session: "maps" };
   await ledger.updateSession({ ...update, setMetadata: { d: "4", c: "3" } });
-  expect((await ledger.updateSession({ ...update, setMetadata: { c: "3", d: "4" } })).session!.metadata).toEqual({
+  expect(
+    (await ledger.updateSession({ ...update, setMetadata: { c: "3", d: "4" } })).session!.metadata,
+  ).toEqual({
     a: "1",
     b: "2",
     c: "3",
@@ -135,7 +173,11 @@ test("request ids: a request is the same whatever order its maps are written in"
 test("request ids: what only the server sets makes no difference, so a message that was read can be sent back", async () => {
   await ledger.session({ label: "sent back" });
   const record = { requestId: "sent back", session: "sent back" };
-  const answer = await ledger.recordTurn({ ...record, messages: [user("x")], result: { messages: [assistant("y")] } });
+  const answer = await ledger.recordTurn({
+    ...record,
+    messages: [user("x")],
+    result: { messages: [assistant("y")] },
+  });
   const read = await ledger.getTurn({ turnId: answer.turn!.id });
   const [question, reply] = read.result!.messages;
   const again = await ledger.recordTurn({
@@ -166,7 +208,11 @@ test("request ids: what was refused is not remembered", async () => {
 
 test("request ids: each method has its own, and no id means no protection", async () => {
   const session = await ledger.session({ requestId: "shared", label: "own ids" });
-  const { turn } = await ledger.recordTurn({ requestId: "shared", session: session.id, messages: [user("x")] });
+  const { turn } = await ledger.recordTurn({
+    requestId: "shared",
+    session: session.id,
+    messages: [user("x")],
+  });
   expect(turn!.sessionId).toBe(session.id);
   const one = await ledger.turn(session.id, turn!.id, [user("same")]);
   const two = await ledger.turn(session.id, one.id, [user("same")]);

@@ -19,7 +19,13 @@ const get = async (session: string) => (await ledger.getSession({ session })).se
 describe("a session", () => {
   test("has its id for a name unless it is given one", async () => {
     const session = await ledger.session({ workspacePath: "/w", metadata: { a: "1" } });
-    expect(session).toMatchObject({ label: session.id, headTurnId: "", depth: 0, headSequence: 0, aliases: [] });
+    expect(session).toMatchObject({
+      label: session.id,
+      headTurnId: "",
+      depth: 0,
+      headSequence: 0,
+      aliases: [],
+    });
     expect(session.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(await get(session.id)).toEqual(session);
   });
@@ -28,15 +34,27 @@ describe("a session", () => {
     const { id } = await ledger.session({ label: "mine" });
     await ledger.aliasSession({ alias: "mine, too", session: "mine" });
     for (const label of ["mine", "mine, too"]) {
-      expect(await failure(ledger.session({ label }))).toMatchObject({ reason: "LABEL_TAKEN", metadata: { label } });
+      expect(await failure(ledger.session({ label }))).toMatchObject({
+        reason: "LABEL_TAKEN",
+        metadata: { label },
+      });
     }
     for (const label of [id, id.toUpperCase()]) {
-      expect(await failure(ledger.session({ label }))).toMatchObject({ reason: "INVALID_FIELD", fields: ["label"] });
+      expect(await failure(ledger.session({ label }))).toMatchObject({
+        reason: "INVALID_FIELD",
+        fields: ["label"],
+      });
     }
   });
 
   test("has names of any script, of up to 256 characters as people count them", async () => {
-    for (const label of ["Ünïcødé 東京 🌧", " leading and trailing ", "a/b?c=d%20", "👩‍👩‍👧".repeat(50), "🌧".repeat(256)]) {
+    for (const label of [
+      "Ünïcødé 東京 🌧",
+      " leading and trailing ",
+      "a/b?c=d%20",
+      "👩‍👩‍👧".repeat(50),
+      "🌧".repeat(256),
+    ]) {
       expect((await ledger.session({ label })).label).toBe(label);
       expect((await get(label)).label).toBe(label);
     }
@@ -58,7 +76,12 @@ describe("UpdateSession", () => {
     const { session } = await ledger.updateSession({ session: "old", label: "new" });
     expect(session).toEqual({ ...made, label: "new", updateTime: session!.updateTime });
     expect(await failure(get("old"))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
-    await ledger.updateSession({ session: "new", workspacePath: "", setMetadata: { b: "3", c: "4" }, removeMetadata: ["a", "z"] });
+    await ledger.updateSession({
+      session: "new",
+      workspacePath: "",
+      setMetadata: { b: "3", c: "4" },
+      removeMetadata: ["a", "z"],
+    });
     expect(await get("new")).toMatchObject({ id: made.id, workspacePath: "", metadata: { b: "3", c: "4" } });
   });
 
@@ -66,8 +89,14 @@ describe("UpdateSession", () => {
     const tags = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, "v"]));
     const { id } = await ledger.session({ metadata: tags(0, 64) });
-    expect(await failure(ledger.updateSession({ session: id, setMetadata: tags(64, 1) }))).toMatchObject({ fields: ["set_metadata"] });
-    const swapped = await ledger.updateSession({ session: id, setMetadata: tags(64, 1), removeMetadata: ["k0"] });
+    expect(await failure(ledger.updateSession({ session: id, setMetadata: tags(64, 1) }))).toMatchObject({
+      fields: ["set_metadata"],
+    });
+    const swapped = await ledger.updateSession({
+      session: id,
+      setMetadata: tags(64, 1),
+      removeMetadata: ["k0"],
+    });
     expect(Object.keys(swapped.session!.metadata)).toHaveLength(64);
   });
 
@@ -76,7 +105,9 @@ describe("UpdateSession", () => {
     await ledger.session({ label: "two" });
     await ledger.aliasSession({ alias: "uno", session: "one" });
     for (const label of ["one", "uno"]) {
-      expect(await failure(ledger.updateSession({ session: "two", label }))).toMatchObject({ reason: "LABEL_TAKEN" });
+      expect(await failure(ledger.updateSession({ session: "two", label }))).toMatchObject({
+        reason: "LABEL_TAKEN",
+      });
     }
     expect((await ledger.updateSession({ session: "one", label: "uno" })).session!.label).toBe("uno");
     expect((await ledger.updateSession({ session: "uno", label: "uno" })).session!.label).toBe("uno");
@@ -95,7 +126,9 @@ describe("UpdateSession", () => {
       fields: ["expected_head_turn_id"],
     });
     expect(await failure(move(open.id, second.id))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
-    expect(await failure(move("0198c0de-0000-7000-8000-000000000001", second.id))).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    expect(await failure(move("0198c0de-0000-7000-8000-000000000001", second.id))).toMatchObject({
+      reason: "TURN_NOT_FOUND",
+    });
     expect(await failure(ledger.updateSession({ session: id, headTurnId: first.id }))).toMatchObject({
       fields: ["expected_head_turn_id"],
     });
@@ -139,18 +172,33 @@ describe("sub-agents", () => {
   test("are linked to the session, turn and call that spawned them, by any name of the session", async () => {
     const manager = await ledger.session({ label: "manager" });
     await ledger.aliasSession({ alias: "boss", session: "manager" });
-    const turn = await ledger.turn("manager", "", [user("x"), toolCalls("spawn_1"), toolResults("spawn_1"), assistant("y")]);
-    const link = { parentSessionId: "boss", parentTurnId: turn.id, spawningCallId: "spawn_1", task: "look\nit up" };
+    const turn = await ledger.turn("manager", "", [
+      user("x"),
+      toolCalls("spawn_1"),
+      toolResults("spawn_1"),
+      assistant("y"),
+    ]);
+    const link = {
+      parentSessionId: "boss",
+      parentTurnId: turn.id,
+      spawningCallId: "spawn_1",
+      task: "look\nit up",
+    };
     const worker = await ledger.session({ label: "worker", subAgent: link });
     expect(worker.subAgent).toEqual({ ...link, parentSessionId: manager.id, taskStatus: TaskStatus.PENDING });
     const { session } = await ledger.updateSession({ session: "worker", taskStatus: TaskStatus.COMPLETED });
     expect(session!.subAgent!.taskStatus).toBe(TaskStatus.COMPLETED);
 
-    await ledger.session({ label: "other worker", subAgent: { parentSessionId: manager.id, taskStatus: TaskStatus.RUNNING } });
+    await ledger.session({
+      label: "other worker",
+      subAgent: { parentSessionId: manager.id, taskStatus: TaskStatus.RUNNING },
+    });
     const list = async (request: Parameters<LedgerCalls["listSessions"]>[0]) =>
       (await ledger.listSessions(request)).sessions.map((entry) => entry.label);
     expect(await list({ parentSession: "boss" })).toEqual(["other worker", "worker"]);
-    expect(await list({ parentSession: "manager", taskStatus: TaskStatus.RUNNING })).toEqual(["other worker"]);
+    expect(await list({ parentSession: "manager", taskStatus: TaskStatus.RUNNING })).toEqual([
+      "other worker",
+    ]);
     expect(await list({ taskStatus: TaskStatus.COMPLETED })).toEqual(["worker"]);
   });
 
@@ -159,9 +207,13 @@ describe("sub-agents", () => {
     const spawn = (parentSessionId: string, parentTurnId: string) =>
       failure(ledger.session({ subAgent: { parentSessionId, parentTurnId } }));
     expect(await spawn("nobody", "")).toMatchObject({ reason: "SESSION_NOT_FOUND" });
-    expect(await spawn("real parent", "0198c0de-0000-7000-8000-000000000001")).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    expect(await spawn("real parent", "0198c0de-0000-7000-8000-000000000001")).toMatchObject({
+      reason: "TURN_NOT_FOUND",
+    });
     expect(await spawn("", "")).toMatchObject({ fields: ["sub_agent.parent_session_id"] });
-    expect(await failure(ledger.listSessions({ parentSession: "nobody" }))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
+    expect(await failure(ledger.listSessions({ parentSession: "nobody" }))).toMatchObject({
+      reason: "SESSION_NOT_FOUND",
+    });
   });
 });
 
@@ -169,15 +221,22 @@ describe("aliases", () => {
   test("resolve after labels and ids, for every call; then the session is not found", async () => {
     const { id } = await ledger.session({ label: "direct" });
     const turn = await ledger.turn("direct", "", [user("x")]);
-    expect(await failure(get("by alias"))).toMatchObject({ reason: "SESSION_NOT_FOUND", metadata: { session: "by alias" } });
+    expect(await failure(get("by alias"))).toMatchObject({
+      reason: "SESSION_NOT_FOUND",
+      metadata: { session: "by alias" },
+    });
     const aliased = await ledger.aliasSession({ alias: "by alias", session: "direct" });
     expect(aliased.session!.aliases).toEqual(["by alias"]);
     for (const name of ["direct", id, "by alias"]) {
       expect((await get(name)).id).toBe(id);
       expect((await ledger.listTurns({ session: name })).turns[0]!.id).toBe(turn.id);
-      expect((await ledger.history({ thread: { $case: "session", value: name } })).thread.headTurnId).toBe(turn.id);
+      expect((await ledger.history({ thread: { $case: "session", value: name } })).thread.headTurnId).toBe(
+        turn.id,
+      );
       expect((await ledger.beginTurn({ session: name, parentTurnId: turn.id })).turn!.sessionId).toBe(id);
-      expect((await ledger.forkSession({ from: { $case: "session", value: name } })).session!.headTurnId).toBe(turn.id);
+      expect(
+        (await ledger.forkSession({ from: { $case: "session", value: name } })).session!.headTurnId,
+      ).toBe(turn.id);
       expect((await ledger.updateSession({ session: name })).session!.id).toBe(id);
     }
     expect((await ledger.deleteSession({ session: "by alias" })).sessionId).toBe(id);
@@ -187,10 +246,14 @@ describe("aliases", () => {
   test("move to another session only when replace is set, and can be taken away", async () => {
     await ledger.session({ label: "monday" });
     await ledger.session({ label: "tuesday" });
-    const point = (session: string, replace = false) => ledger.aliasSession({ alias: "today", session, replace });
+    const point = (session: string, replace = false) =>
+      ledger.aliasSession({ alias: "today", session, replace });
     await point("monday");
     expect((await point("monday")).session!.aliases).toEqual(["today"]);
-    expect(await failure(point("tuesday"))).toMatchObject({ reason: "ALIAS_TAKEN", metadata: { alias: "today" } });
+    expect(await failure(point("tuesday"))).toMatchObject({
+      reason: "ALIAS_TAKEN",
+      metadata: { alias: "today" },
+    });
     expect((await point("tuesday", true)).session).toMatchObject({ label: "tuesday", aliases: ["today"] });
     expect((await get("monday")).aliases).toEqual([]);
     expect((await point("")).session).toMatchObject({ label: "tuesday", aliases: [] });
@@ -202,16 +265,21 @@ describe("aliases", () => {
     const { id } = await ledger.session({ label: "seen" });
     await ledger.session({ label: "hidden" });
     for (const replace of [false, true]) {
-      expect(await failure(ledger.aliasSession({ alias: "hidden", session: "seen", replace }))).toMatchObject({
-        reason: "ALIAS_TAKEN",
-      });
+      expect(await failure(ledger.aliasSession({ alias: "hidden", session: "seen", replace }))).toMatchObject(
+        {
+          reason: "ALIAS_TAKEN",
+        },
+      );
     }
-    expect(await failure(ledger.aliasSession({ alias: id, session: "hidden" }))).toMatchObject({ fields: ["alias"] });
+    expect(await failure(ledger.aliasSession({ alias: id, session: "hidden" }))).toMatchObject({
+      fields: ["alias"],
+    });
   });
 
   test("are listed in order, with the sessions that they are of", async () => {
     await ledger.session({ label: "listed" });
-    for (const alias of ["listed c", "listed a", "listed b"]) await ledger.aliasSession({ alias, session: "listed" });
+    for (const alias of ["listed c", "listed a", "listed b"])
+      await ledger.aliasSession({ alias, session: "listed" });
     const aliases = ["listed a", "listed b", "listed c"];
     expect((await get("listed")).aliases).toEqual(aliases);
     const { sessions } = await ledger.listSessions({ labelPrefix: "listed" });
@@ -220,7 +288,10 @@ describe("aliases", () => {
 });
 
 describe("ListSessions", () => {
-  async function pages(request: Parameters<LedgerCalls["listSessions"]>[0], between?: () => Promise<unknown>) {
+  async function pages(
+    request: Parameters<LedgerCalls["listSessions"]>[0],
+    between?: () => Promise<unknown>,
+  ) {
     const sessions: Session[] = [];
     const sizes: number[] = [];
     for (let pageToken = ""; ; ) {
@@ -237,7 +308,10 @@ describe("ListSessions", () => {
     const labels = Array.from({ length: 7 }, (_, index) => `paged ${index}`);
     for (const label of labels) await ledger.session({ label });
     await ledger.session({ label: "page" });
-    expect(await pages({ labelPrefix: "paged ", pageSize: 3 })).toEqual({ labels: labels.toReversed(), sizes: [3, 3, 1] });
+    expect(await pages({ labelPrefix: "paged ", pageSize: 3 })).toEqual({
+      labels: labels.toReversed(),
+      sizes: [3, 3, 1],
+    });
     expect((await pages({ labelPrefix: "paged ", pageSize: 7 })).sizes).toEqual([7]);
     expect((await pages({ labelPrefix: "paged %" })).labels).toEqual([]);
   });
@@ -252,15 +326,29 @@ describe("ListSessions", () => {
       if (step === 3) await ledger.deleteSession({ session: "steady 1" });
     });
     // Page 2 ends with the session that is deleted after it: its place is still known.
-    expect(seen).toEqual(["steady 8", "steady 7", "steady 6", "steady 5", "steady 4", "steady 3", "steady 2", "steady 0"]);
+    expect(seen).toEqual([
+      "steady 8",
+      "steady 7",
+      "steady 6",
+      "steady 5",
+      "steady 4",
+      "steady 3",
+      "steady 2",
+      "steady 0",
+    ]);
   });
 
   test("refuses page sizes out of bounds, and tokens that it did not give", async () => {
     const other = Buffer.from(JSON.stringify(["other list", "x"])).toString("base64url");
     for (const pageToken of ["x", "!!", "bnVsbA", "W10", other, "x".repeat(1_024)]) {
-      expect(await failure(ledger.listSessions({ pageToken }))).toMatchObject({ reason: "PAGE_TOKEN_INVALID", fields: ["page_token"] });
+      expect(await failure(ledger.listSessions({ pageToken }))).toMatchObject({
+        reason: "PAGE_TOKEN_INVALID",
+        fields: ["page_token"],
+      });
     }
-    expect(await failure(ledger.listSessions({ pageToken: "x".repeat(1_025) }))).toMatchObject({ reason: "INVALID_FIELD" });
+    expect(await failure(ledger.listSessions({ pageToken: "x".repeat(1_025) }))).toMatchObject({
+      reason: "INVALID_FIELD",
+    });
     expect(await failure(ledger.listSessions({ pageSize: 1_001 }))).toMatchObject({ fields: ["page_size"] });
   });
 });

@@ -20,7 +20,8 @@ afterAll(() => server.stop());
 const ofSession = (value: string) => ({ thread: { $case: "session" as const, value } });
 const ofTurn = (value: string) => ({ thread: { $case: "turnId" as const, value } });
 
-const textOf = (message: Message) => message.parts.map((part) => (part.content?.$case === "text" ? part.content.value.text : "")).join();
+const textOf = (message: Message) =>
+  message.parts.map((part) => (part.content?.$case === "text" ? part.content.value.text : "")).join();
 
 async function texts(request: HistoryRequest, calls = ledger): Promise<string> {
   return (await calls.history(request)).messages.map(textOf).join(" ");
@@ -86,12 +87,13 @@ describe("StreamHistory: which turns", () => {
 
   test("after_turn_id must be a finished turn of the thread", async () => {
     const open = (await ledger.beginTurn({ session: "a", parentTurnId: a[4]! })).turn!;
-    const after = (afterTurnId: string, session = "c") => failure(ledger.history({ ...ofSession(session), afterTurnId }));
-    expect(await after(a[3]!)).toMatchObject({ reason: "INVALID_FIELD", fields: ["after_turn_id"] });
-    expect(await after(b[1]!)).toMatchObject({ reason: "INVALID_FIELD", fields: ["after_turn_id"] });
-    expect(await after(a[0]!, "nothing yet")).toMatchObject({ reason: "INVALID_FIELD" });
-    expect(await after(open.id)).toMatchObject({ reason: "TURN_NOT_FINISHED" });
-    expect(await after("0198c0de-0000-7000-8000-000000000001")).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    const refusal = (afterTurnId: string, session = "c") =>
+      failure(ledger.history({ ...ofSession(session), afterTurnId }));
+    expect(await refusal(a[3]!)).toMatchObject({ reason: "INVALID_FIELD", fields: ["after_turn_id"] });
+    expect(await refusal(b[1]!)).toMatchObject({ reason: "INVALID_FIELD", fields: ["after_turn_id"] });
+    expect(await refusal(a[0]!, "nothing yet")).toMatchObject({ reason: "INVALID_FIELD" });
+    expect(await refusal(open.id)).toMatchObject({ reason: "TURN_NOT_FINISHED" });
+    expect(await refusal("0198c0de-0000-7000-8000-000000000001")).toMatchObject({ reason: "TURN_NOT_FOUND" });
   });
 
   test("without compactions every view is the whole thread", async () => {
@@ -132,9 +134,16 @@ describe("StreamHistory: what it gives back", () => {
     const [text, thinking, , , , , image, file, opaque] = onePartOfEach;
     const messages = [
       said(MessageRole.SYSTEM, textPart(odd)),
-      { ...said(MessageRole.USER, text!, image!, file!, opaque!), contextParts: [textPart(odd), image!], contextJson: '{ "b":1, "a" : [ ] }' },
+      {
+        ...said(MessageRole.USER, text!, image!, file!, opaque!),
+        contextParts: [textPart(odd), image!],
+        contextJson: '{ "b":1, "a" : [ ] }',
+      },
       said(MessageRole.ASSISTANT, thinking!, opaque!, callPart("c"), {
-        content: { $case: "toolCall", value: { callId: "d", name: "n", argumentsJson: `{not json ${odd}`, signature: odd } },
+        content: {
+          $case: "toolCall",
+          value: { callId: "d", name: "n", argumentsJson: `{not json ${odd}`, signature: odd },
+        },
       }),
       toolResults("d", "c"),
       assistant(""),
@@ -148,13 +157,16 @@ describe("StreamHistory: what it gives back", () => {
     expect(read.map(given)).toEqual(messages.map((message) => given(Message.create(message))));
     expect((await ledger.getTurn({ turnId: turn.id })).result!.messages).toEqual(read);
     expect(read[1]!.contextO200kTokens).toBeGreaterThan(0);
-    expect(read.every((message) => message.turnId === turn.id && message.createTime instanceof Date)).toBe(true);
+    expect(read.every((message) => message.turnId === turn.id && message.createTime instanceof Date)).toBe(
+      true,
+    );
   });
 
   test("a long thread is the same from the cache, from the database and in part", async () => {
     const { id } = await ledger.session();
     let head = "";
-    for (let index = 0; index < 150; index++) head = (await ledger.turn(id, head, [user(`${index}`), asksFor(textPart("ok"))])).id;
+    for (let index = 0; index < 150; index++)
+      head = (await ledger.turn(id, head, [user(`${index}`), asksFor(textPart("ok"))])).id;
     const uncached = await startTestServer({ database: server.config.database, historyCacheBytes: 0 });
     const tiny = await startTestServer({ database: server.config.database, historyCacheBytes: 20_000 });
     onTestFinished(async () => {

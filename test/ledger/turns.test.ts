@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { OnHeadMoved, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { AgentRole, EventSource, OpenItemKind, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { startChildServer } from "../server/child-server.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "./ledger-calls.js";
@@ -24,7 +25,9 @@ const history = async (name: string) =>
   (await ledger.history({ thread: { $case: "session", value: name } })).messages;
 const texts = async (name: string) =>
   (await history(name)).flatMap((message) =>
-    message.parts.map((part) => (part.content?.$case === "text" ? part.content.value.text : part.content!.$case)),
+    message.parts.map((part) =>
+      part.content?.$case === "text" ? part.content.value.text : part.content!.$case,
+    ),
   );
 
 describe("a turn that is written step by step", () => {
@@ -32,7 +35,12 @@ describe("a turn that is written step by step", () => {
     const name = await session();
     const begun = await ledger.beginTurn({ session: name, messages: [user("find it")] });
     const turnId = begun.turn!.id;
-    expect(begun.turn).toMatchObject({ status: TurnStatus.OPEN, depth: 0, messageCount: 1, parentTurnId: "" });
+    expect(begun.turn).toMatchObject({
+      status: TurnStatus.OPEN,
+      depth: 0,
+      messageCount: 1,
+      parentTurnId: "",
+    });
     expect([begun.turn!.contentHash.length, begun.turn!.chainHash.length]).toEqual([0, 0]);
     expect(begun.turn!.completeTime).toBeUndefined();
 
@@ -42,7 +50,13 @@ describe("a turn that is written step by step", () => {
     expect([await headOf(name), await texts(name)]).toEqual(["", []]);
     expect(await allTurns(ledger, { session: name })).toEqual([]);
 
-    const usage = { inputTokens: 10, outputTokens: 4, cachedInputTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 };
+    const usage = {
+      inputTokens: 10,
+      outputTokens: 4,
+      cachedInputTokens: 3,
+      cacheWriteTokens: 2,
+      reasoningTokens: 1,
+    };
     const done = await ledger.completeTurn({
       turnId,
       result: {
@@ -87,7 +101,7 @@ describe("a turn that is written step by step", () => {
       permissionsGranted: ["fs", "net"],
       sourceEvent: { id: "e-1", source: EventSource.WEBHOOK, platform: "slack" },
       workspacePath: "/w",
-      metadata: { a: "1", "ключ": "значение" },
+      metadata: { a: "1", ключ: "значение" },
     };
     const { turn } = await ledger.beginTurn({ session: name, details });
     expect(turn!.details).toEqual(details);
@@ -114,7 +128,11 @@ describe("a turn that is written step by step", () => {
     onTestFinished(() => second.stop());
     const after = ledgerCalls(second.ledger);
     const turnId = turn!.id;
-    const open = await allTurns(after, { session: "loop", scope: TurnScope.WRITTEN, statuses: [TurnStatus.OPEN] });
+    const open = await allTurns(after, {
+      session: "loop",
+      scope: TurnScope.WRITTEN,
+      statuses: [TurnStatus.OPEN],
+    });
     expect(open.map((entry) => entry.id)).toEqual([turnId]);
     expect(await failure(after.appendMessages({ turnId, messages: [user("?")] }))).toMatchObject({
       reason: "BAD_ROLE_ORDER",
@@ -129,11 +147,19 @@ describe("a turn that is written step by step", () => {
     const name = await session();
     const { turn } = await ledger.beginTurn({ session: name, messages: [user("x"), toolCalls("c1")] });
     const turnId = turn!.id;
-    expect(await failure(ledger.appendMessages({ turnId, messages: [toolResults("c1"), toolResults("c1")] }))).toMatchObject({
+    expect(
+      await failure(ledger.appendMessages({ turnId, messages: [toolResults("c1"), toolResults("c1")] })),
+    ).toMatchObject({
       reason: "DUPLICATE_ANSWER",
     });
-    expect(await failure(ledger.completeTurn({ turnId }))).toMatchObject({ reason: "UNANSWERED_CALLS", fields: ["status"] });
-    expect((await ledger.getTurn({ turnId })).turn).toMatchObject({ messageCount: 2, status: TurnStatus.OPEN });
+    expect(await failure(ledger.completeTurn({ turnId }))).toMatchObject({
+      reason: "UNANSWERED_CALLS",
+      fields: ["status"],
+    });
+    expect((await ledger.getTurn({ turnId })).turn).toMatchObject({
+      messageCount: 2,
+      status: TurnStatus.OPEN,
+    });
     await ledger.appendMessages({ turnId, messages: [toolResults("c1")] });
     const late = await failure(ledger.appendMessages({ turnId, messages: [system("late")] }));
     expect(late).toMatchObject({ reason: "BAD_ROLE_ORDER", fields: ["messages[0].role"] });
@@ -146,7 +172,10 @@ describe("a turn that is written step by step", () => {
     const turnId = turn!.id;
     const append = (expectedMessageCount: number) =>
       ledger.appendMessages({ turnId, expectedMessageCount, messages: [user("more")] });
-    expect(await failure(append(0))).toMatchObject({ reason: "MESSAGE_COUNT_MISMATCH", metadata: { message_count: "1" } });
+    expect(await failure(append(0))).toMatchObject({
+      reason: "MESSAGE_COUNT_MISMATCH",
+      metadata: { message_count: "1" },
+    });
     expect((await append(1)).turn!.messageCount).toBe(2);
     expect(await failure(append(1))).toMatchObject({ metadata: { message_count: "2" } });
     const twice = await Promise.allSettled([append(2), append(2)]);
@@ -154,29 +183,41 @@ describe("a turn that is written step by step", () => {
   });
 
   test("shows as many messages as it says it has, whoever writes to it meanwhile", async () => {
-    const name = await session();
-    const { turn } = await ledger.beginTurn({ session: name, messages: [user("0")] });
+    const other = await startChildServer({ flags: { database: server.config.database } });
+    onTestFinished(() => other.stop());
+    const elsewhere = ledgerCalls(other.ledger);
+    const { turn } = await ledger.beginTurn({ session: await session(), messages: [user("0")] });
     let writing = true;
     const writer = (async () => {
-      for (let count = 1; count < 60; count++) await ledger.appendMessages({ turnId: turn!.id, messages: [user(`${count}`)] });
+      for (let count = 1; count < 80; count++) {
+        await elsewhere.appendMessages({ turnId: turn!.id, messages: [user(`${count}`)] });
+      }
       writing = false;
     })();
-    while (writing) {
-      const read = await ledger.getTurn({ turnId: turn!.id });
-      expect(read.result!.messages).toHaveLength(read.turn!.messageCount);
-    }
-    await writer;
+    const reader = async () => {
+      while (writing) {
+        const read = await ledger.getTurn({ turnId: turn!.id });
+        expect(read.result!.messages).toHaveLength(read.turn!.messageCount);
+      }
+    };
+    await Promise.all([writer, ...Array.from({ length: 4 }, reader)]);
   });
 
   test("that has ended takes nothing more", async () => {
     const name = await session();
     for (const status of [TurnStatus.COMPLETED, TurnStatus.AWAITING, TurnStatus.FAILED]) {
-      const { turn } = await ledger.beginTurn({ session: name, parentTurnId: await headOf(name), messages: [user("x")] });
+      const { turn } = await ledger.beginTurn({
+        session: name,
+        parentTurnId: await headOf(name),
+        messages: [user("x")],
+      });
       const turnId = turn!.id;
       await ledger.completeTurn({ turnId, status });
       const expected = { reason: "TURN_NOT_OPEN", metadata: { status: status.replace("TURN_STATUS_", "") } };
       expect(await failure(ledger.appendMessages({ turnId, messages: [user("y")] }))).toMatchObject(expected);
-      expect(await failure(ledger.completeTurn({ turnId, status: TurnStatus.FAILED }))).toMatchObject(expected);
+      expect(await failure(ledger.completeTurn({ turnId, status: TurnStatus.FAILED }))).toMatchObject(
+        expected,
+      );
     }
   });
 });
@@ -185,7 +226,11 @@ describe("a failed turn", () => {
   test("is kept with its error, moves no head and is in no history", async () => {
     const name = await session();
     const first = await ledger.turn(name, "", [user("hello")]);
-    const begun = await ledger.beginTurn({ session: name, parentTurnId: first.id, messages: [user("x"), toolCalls("c1")] });
+    const begun = await ledger.beginTurn({
+      session: name,
+      parentTurnId: first.id,
+      messages: [user("x"), toolCalls("c1")],
+    });
     const failed = await ledger.completeTurn({
       turnId: begun.turn!.id,
       status: TurnStatus.FAILED,
@@ -204,7 +249,11 @@ describe("a failed turn", () => {
       result: { error: "overloaded", usage: { inputTokens: 5 } },
     });
     expect(recorded).toMatchObject({ headTurnId: first.id, branched: false });
-    const written = await allTurns(ledger, { session: name, scope: TurnScope.WRITTEN, statuses: [TurnStatus.FAILED] });
+    const written = await allTurns(ledger, {
+      session: name,
+      scope: TurnScope.WRITTEN,
+      statuses: [TurnStatus.FAILED],
+    });
     expect(written.map((turn) => turn.error)).toEqual(["overloaded", "the tool crashed"]);
     expect(await texts(name)).toEqual(["hello"]);
     expect((await ledger.getTurn({ turnId: recorded.turn!.id })).result!.messages).toHaveLength(2);
@@ -251,7 +300,11 @@ describe("an awaiting turn", () => {
       { kind: OpenItemKind.TOOL_CALL, id: "c2" },
     ]);
     expect(await headOf(name)).toBe(parent.id);
-    const answered = await ledger.turn(name, parent.id, [decides("ask"), toolResults("c2", "c1"), assistant("both done")]);
+    const answered = await ledger.turn(name, parent.id, [
+      decides("ask"),
+      toolResults("c2", "c1"),
+      assistant("both done"),
+    ]);
     expect(answered).toMatchObject({ status: TurnStatus.COMPLETED, openItems: [], abandonedItems: [] });
   });
 
@@ -265,8 +318,16 @@ describe("an awaiting turn", () => {
   test("can be answered step by step, and in part by another awaiting turn", async () => {
     const name = await session();
     const parent = await awaiting(name);
-    const { turn } = await ledger.beginTurn({ session: name, parentTurnId: parent.id, messages: [decides("ask")] });
-    const half = await ledger.completeTurn({ turnId: turn!.id, status: TurnStatus.AWAITING, result: { messages: [toolResults("c1")] } });
+    const { turn } = await ledger.beginTurn({
+      session: name,
+      parentTurnId: parent.id,
+      messages: [decides("ask")],
+    });
+    const half = await ledger.completeTurn({
+      turnId: turn!.id,
+      status: TurnStatus.AWAITING,
+      result: { messages: [toolResults("c1")] },
+    });
     expect(half.turn!.openItems).toEqual([{ kind: OpenItemKind.TOOL_CALL, id: "c2" }]);
     const rest = await ledger.turn(name, half.turn!.id, [toolResults("c2"), assistant("done")]);
     expect(rest.depth).toBe(3);
@@ -276,14 +337,20 @@ describe("an awaiting turn", () => {
     const name = await session();
     const parent = await awaiting(name);
     const error = await failure(ledger.turn(name, parent.id, [user("never mind")]));
-    expect(error).toMatchObject({ reason: "UNANSWERED_CALLS", fields: ["messages[0]"], metadata: { open_items: "c1,ask,c2" } });
+    expect(error).toMatchObject({
+      reason: "UNANSWERED_CALLS",
+      fields: ["messages[0]"],
+      metadata: { open_items: "c1,ask,c2" },
+    });
     expect(await headOf(name)).toBe(parent.id);
   });
 
   test("can be left with its items unanswered for good, which the next turn says", async () => {
     const name = await session();
     const parent = await awaiting(name);
-    const next = await ledger.turn(name, parent.id, [toolResults("c2"), user("never mind the other")], { abandonOpenItems: true });
+    const next = await ledger.turn(name, parent.id, [toolResults("c2"), user("never mind the other")], {
+      abandonOpenItems: true,
+    });
     expect(next.abandonedItems.map((item) => item.id)).toEqual(["c1", "ask"]);
     expect(next.openItems).toEqual([]);
     const late = await failure(ledger.turn(name, next.id, [toolResults("c1")]));
@@ -297,7 +364,8 @@ describe("an awaiting turn", () => {
     expect(await failure(ledger.appendMessages({ turnId: strict.id, messages: [user("x")] }))).toMatchObject({
       reason: "UNANSWERED_CALLS",
     });
-    const lax = (await ledger.beginTurn({ session: name, parentTurnId: parent.id, abandonOpenItems: true })).turn!;
+    const lax = (await ledger.beginTurn({ session: name, parentTurnId: parent.id, abandonOpenItems: true }))
+      .turn!;
     await ledger.appendMessages({ turnId: lax.id, messages: [toolResults("c1")] });
     const { turn } = await ledger.completeTurn({ turnId: lax.id });
     expect(turn!.abandonedItems).toEqual([{ kind: OpenItemKind.TOOL_CALL, id: "c2" }]);
@@ -320,8 +388,14 @@ describe("a head that has moved", () => {
     const stale = (await ledger.beginTurn({ session: name, messages: [user("slow")] })).turn!;
     const fast = await ledger.turn(name, "", [user("fast")]);
     const moved = { reason: "HEAD_MOVED", metadata: { head_turn_id: fast.id } };
-    expect(await failure(ledger.completeTurn({ turnId: stale.id }))).toMatchObject({ ...moved, fields: ["turn_id"] });
-    expect(await failure(ledger.turn(name, "", [user("late")]))).toMatchObject({ ...moved, fields: ["parent_turn_id"] });
+    expect(await failure(ledger.completeTurn({ turnId: stale.id }))).toMatchObject({
+      ...moved,
+      fields: ["turn_id"],
+    });
+    expect(await failure(ledger.turn(name, "", [user("late")]))).toMatchObject({
+      ...moved,
+      fields: ["parent_turn_id"],
+    });
     expect(await failure(ledger.beginTurn({ session: name }))).toMatchObject(moved);
     expect((await ledger.getTurn({ turnId: stale.id })).turn!.status).toBe(TurnStatus.OPEN);
     expect(await texts(name)).toEqual(["fast"]);
@@ -330,19 +404,30 @@ describe("a head that has moved", () => {
   test("stays where it is under BRANCH, and the branch can be forked and extended", async () => {
     const name = await session();
     const root = await ledger.turn(name, "", [user("root")]);
-    const open = (await ledger.beginTurn({ session: name, parentTurnId: root.id, messages: [user("slow")] })).turn!;
+    const open = (await ledger.beginTurn({ session: name, parentTurnId: root.id, messages: [user("slow")] }))
+      .turn!;
     const head = await ledger.turn(name, root.id, [user("fast")]);
     const onHeadMoved = OnHeadMoved.BRANCH;
     const branches = [
       await ledger.completeTurn({ turnId: open.id, onHeadMoved }),
-      await ledger.recordTurn({ session: name, parentTurnId: root.id, messages: [user("third")], onHeadMoved }),
+      await ledger.recordTurn({
+        session: name,
+        parentTurnId: root.id,
+        messages: [user("third")],
+        onHeadMoved,
+      }),
       await ledger.recordTurn({ session: name, parentTurnId: "", messages: [user("new root")], onHeadMoved }),
     ];
     const told: string[] = [];
     for (const { turn, branched, headTurnId } of branches) {
       expect([branched, headTurnId]).toEqual([true, head.id]);
       const fork = (await ledger.forkSession({ from: { $case: "turnId", value: turn!.id } })).session!;
-      expect(fork).toMatchObject({ headTurnId: turn!.id, forkedFromTurnId: turn!.id, depth: turn!.depth, headSequence: 1 });
+      expect(fork).toMatchObject({
+        headTurnId: turn!.id,
+        forkedFromTurnId: turn!.id,
+        depth: turn!.depth,
+        headSequence: 1,
+      });
       await ledger.turn(fork.id, turn!.id, [user("on")]);
       told.push((await texts(fork.id)).join(" > "));
     }
@@ -353,7 +438,11 @@ describe("a head that has moved", () => {
 
   test("is no matter for BRANCH when the parent is the head after all", async () => {
     const name = await session();
-    const answer = await ledger.recordTurn({ session: name, messages: [user("x")], onHeadMoved: OnHeadMoved.BRANCH });
+    const answer = await ledger.recordTurn({
+      session: name,
+      messages: [user("x")],
+      onHeadMoved: OnHeadMoved.BRANCH,
+    });
     expect(answer).toMatchObject({ branched: false, headTurnId: answer.turn!.id });
   });
 
@@ -361,7 +450,9 @@ describe("a head that has moved", () => {
     const name = await session();
     let head = "";
     for (let round = 0; round < 5; round++) {
-      const attempts = Array.from({ length: 8 }, (_, index) => ledger.turn(name, head, [user(`${round}/${index}`)]));
+      const attempts = Array.from({ length: 8 }, (_, index) =>
+        ledger.turn(name, head, [user(`${round}/${index}`)]),
+      );
       const results = await Promise.allSettled(attempts);
       const won = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
       expect(won).toHaveLength(1);

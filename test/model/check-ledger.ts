@@ -1,5 +1,5 @@
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
-import { Message } from "../../src/contract/gen/quire/v1/message.js";
+import type { Message } from "../../src/contract/gen/quire/v1/message.js";
 import type { HeadMove, Session } from "../../src/contract/gen/quire/v1/session.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { chainHash } from "../../src/domain/hash.js";
@@ -9,7 +9,7 @@ import { turnWriters } from "./check-history.js";
 import type { History, Operation } from "./history.js";
 import type { Random } from "./random.js";
 import { eraseFrom, type Forest } from "./reachability.js";
-import { checkStreamed, contentHash, groupByTurn, streamHistory } from "./streamed.js";
+import { checkStreamed, contentHash, contentOf, groupByTurn, streamHistory } from "./streamed.js";
 
 type Ledger = wire.LedgerServiceClient;
 
@@ -170,11 +170,6 @@ function checkTurn(
   if (turn.status !== "TURN_STATUS_OPEN" && !turn.contentHash.equals(contentHash(messages))) {
     fault(`turn ${turn.id} has a content hash that is not that of its messages`);
   }
-}
-
-function contentOf(message: Message): Buffer {
-  const { role, parts, contextParts, contextJson } = message;
-  return Buffer.from(Message.encode(Message.create({ role, parts, contextParts, contextJson })).finish());
 }
 
 /** Every head move is one acknowledged call, and every such call is one head move, in an order that its times allow. */

@@ -1,5 +1,5 @@
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
-import type { Message } from "../../src/contract/gen/quire/v1/message.js";
+import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { chainHash, sha256 } from "../../src/domain/hash.js";
 
 /** A history as StreamHistory gave it. */
@@ -8,8 +8,15 @@ export interface Streamed {
   readonly messages: readonly Message[];
 }
 
-export async function streamHistory(ledger: wire.LedgerServiceClient, session: string): Promise<Streamed> {
-  const request = wire.StreamHistoryRequest.create({ thread: { $case: "session", value: session } });
+export async function streamHistory(
+  ledger: wire.LedgerServiceClient,
+  session: string,
+  afterTurnId = "",
+): Promise<Streamed> {
+  const request = wire.StreamHistoryRequest.create({
+    thread: { $case: "session", value: session },
+    afterTurnId,
+  });
   const messages: Message[] = [];
   let thread = wire.ThreadSummary.create();
   for await (const batch of ledger.streamHistory(request) as AsyncIterable<wire.StreamHistoryResponse>) {
@@ -52,4 +59,10 @@ export function groupByTurn(messages: readonly Message[]): Map<string, Message[]
     else groups.set(message.turnId, [message]);
   }
   return groups;
+}
+
+/** What the caller gave of a message, without what the server added. */
+export function contentOf(message: Message): Buffer {
+  const { role, parts, contextParts, contextJson } = message;
+  return Buffer.from(Message.encode(Message.create({ role, parts, contextParts, contextJson })).finish());
 }

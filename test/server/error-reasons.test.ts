@@ -23,7 +23,7 @@ import { rawUnary } from "./raw-call.js";
 
 const noTurn = "0198c0de-0000-7000-8000-000000000001";
 /** Takes the token counter seconds. */
-const longText = randomLetters(3_000_000);
+const longText = randomLetters(1_500_000);
 
 let server: TestServer;
 let ledger: LedgerCalls;
@@ -41,7 +41,8 @@ afterAll(() => server.stop());
 async function snapshot(calls: LedgerCalls): Promise<string> {
   const { sessions } = await calls.listSessions({ pageSize: 1_000 });
   const turns: Turn[] = [];
-  for (const { id } of sessions) turns.push(...(await allTurns(calls, { session: id, scope: TurnScope.WRITTEN })));
+  for (const { id } of sessions)
+    turns.push(...(await allTurns(calls, { session: id, scope: TurnScope.WRITTEN })));
   return JSON.stringify({ sessions, turns });
 }
 
@@ -89,8 +90,11 @@ function refusedMessages(
   metadata: Readonly<Record<string, string>>,
   messages: Parameters<LedgerCalls["turn"]>[2],
 ): Case {
-  return refused({ fields: [field], metadata: { field, ...metadata } }, async ({ session, head }) => () =>
-    ledger.turn(session, head, messages),
+  return refused(
+    { fields: [field], metadata: { field, ...metadata } },
+    async ({ session, head }) =>
+      () =>
+        ledger.turn(session, head, messages),
   );
 }
 
@@ -99,16 +103,28 @@ const cases: { readonly [Key in Reason]: Case } = {
     { fields: ["label", "metadata key"], metadata: { field: "label" } },
     async () => () => ledger.createSession({ label: "x".repeat(257), metadata: { "": "y" } }),
   ),
-  MALFORMED_REQUEST: refused({ metadata: { method: "RecordTurn" } }, async () => () => sendBytes("RecordTurn", "ff")),
+  MALFORMED_REQUEST: refused(
+    { metadata: { method: "RecordTurn" } },
+    async () => () => sendBytes("RecordTurn", "ff"),
+  ),
   PAGE_TOKEN_INVALID: refused(
     { fields: ["page_token"], metadata: { field: "page_token" } },
     async ({ session }) =>
       () =>
         ledger.listTurns({ session, pageToken: "guess" }),
   ),
-  SESSION_NOT_FOUND: refused({ metadata: { session: "nobody" } }, async () => () => ledger.getSession({ session: "nobody" })),
-  TURN_NOT_FOUND: refused({ metadata: { turn_id: noTurn } }, async () => () => ledger.getTurn({ turnId: noTurn })),
-  ALIAS_NOT_FOUND: refused({ metadata: { alias: "nothing" } }, async () => () => ledger.aliasSession({ alias: "nothing" })),
+  SESSION_NOT_FOUND: refused(
+    { metadata: { session: "nobody" } },
+    async () => () => ledger.getSession({ session: "nobody" }),
+  ),
+  TURN_NOT_FOUND: refused(
+    { metadata: { turn_id: noTurn } },
+    async () => () => ledger.getTurn({ turnId: noTurn }),
+  ),
+  ALIAS_NOT_FOUND: refused(
+    { metadata: { alias: "nothing" } },
+    async () => () => ledger.aliasSession({ alias: "nothing" }),
+  ),
   LABEL_TAKEN: refused({ fields: ["label"], metadata: { label: "taken" } }, async ({ session }) => {
     await ledger.updateSession({ session, label: "taken" });
     return () => ledger.createSession({ label: "taken" });
@@ -121,8 +137,14 @@ const cases: { readonly [Key in Reason]: Case } = {
   REQUEST_ID_REUSED: refused(
     { fields: ["request_id"], metadata: { request_id: "r-1", method: "RecordTurn" } },
     async ({ session, head }) => {
-      const { turn } = await ledger.recordTurn({ requestId: "r-1", session, parentTurnId: head, messages: [user("a")] });
-      return () => ledger.recordTurn({ requestId: "r-1", session, parentTurnId: turn!.id, messages: [user("b")] });
+      const { turn } = await ledger.recordTurn({
+        requestId: "r-1",
+        session,
+        parentTurnId: head,
+        messages: [user("a")],
+      });
+      return () =>
+        ledger.recordTurn({ requestId: "r-1", session, parentTurnId: turn!.id, messages: [user("b")] });
     },
   ),
   HEAD_MOVED: refused(
@@ -149,8 +171,11 @@ const cases: { readonly [Key in Reason]: Case } = {
     const failed = await ledger.turn(session, head, [user("x")], { status: "TURN_STATUS_FAILED" });
     return () => ledger.forkSession({ from: { $case: "turnId", value: failed.id } });
   }),
-  TURN_NOT_OPEN: refused({ metadata: { status: "COMPLETED" } }, async ({ head }) => () =>
-    ledger.appendMessages({ turnId: head, messages: [user("x")] }),
+  TURN_NOT_OPEN: refused(
+    { metadata: { status: "COMPLETED" } },
+    async ({ head }) =>
+      () =>
+        ledger.appendMessages({ turnId: head, messages: [user("x")] }),
   ),
   TURN_EMPTY: refused({ metadata: { turn_id: expect.any(String) } }, async ({ session, head }) => {
     const { turn } = await ledger.beginTurn({ session, parentTurnId: head });
@@ -187,8 +212,11 @@ const cases: { readonly [Key in Reason]: Case } = {
     user("x"),
     toolCalls("call_1", "call_2"),
   ]),
-  NO_TASK: refused({ metadata: { session: expect.any(String) } }, async ({ session }) => () =>
-    ledger.updateSession({ session, taskStatus: TaskStatus.RUNNING }),
+  NO_TASK: refused(
+    { metadata: { session: expect.any(String) } },
+    async ({ session }) =>
+      () =>
+        ledger.updateSession({ session, taskStatus: TaskStatus.RUNNING }),
   ),
   CANCELLED: { provoke: () => interrupt(cancelWrite) },
   DEADLINE_EXCEEDED: { provoke: () => interrupt(outlastDeadline) },
@@ -221,7 +249,9 @@ function randomLetters(length: number): string {
 }
 
 /** A write that is stopped while its tokens are counted. Its answer reaches no one: the log has it. */
-async function interrupt(send: (request: RecordTurnRequest) => Promise<Pick<WireError, "code" | "message">>): Promise<Evidence> {
+async function interrupt(
+  send: (request: RecordTurnRequest) => Promise<Pick<WireError, "code" | "message">>,
+): Promise<Evidence> {
   const { id: session } = await ledger.session();
   const before = await snapshot(ledger);
   const known = log.text.length;
@@ -240,7 +270,9 @@ function cancelWrite(request: RecordTurnRequest): Promise<WireError> {
 
 /** By a client without a clock of its own: grpc-js would cancel a moment before the server sees that the time is up. */
 function outlastDeadline(request: RecordTurnRequest) {
-  return rawUnary(server.address, "RecordTurn", RecordTurnRequest.encode(request).finish(), { "grpc-timeout": "400m" });
+  return rawUnary(server.address, "RecordTurn", RecordTurnRequest.encode(request).finish(), {
+    "grpc-timeout": "400m",
+  });
 }
 
 /** A write that still runs when the grace time is over. */
@@ -269,7 +301,12 @@ async function fillDisk(): Promise<Evidence> {
   const { id: head } = await calls.turn(session, "", [user("small")]);
   const before = await snapshot(calls);
   const data = randomBytes(1024 * 1024);
-  const image = { content: { $case: "image" as const, value: { source: { $case: "data" as const, value: data }, mediaType: "image/png" } } };
+  const image = {
+    content: {
+      $case: "image" as const,
+      value: { source: { $case: "data" as const, value: data }, mediaType: "image/png" },
+    },
+  };
   const error = await failure(calls.turn(session, head, [{ ...user(""), parts: Array(10).fill(image) }]));
   const after = await snapshot(calls);
   await calls.turn(session, head, [user("what is small still fits")]);
@@ -282,7 +319,8 @@ async function corruptRow(): Promise<Evidence> {
   const { id: head } = await ledger.turn(session, "", [user("hello")]);
   const before = await snapshot(ledger);
   const database = openDatabase(join(server.folder, "quire.db"));
-  const write = (json: string) => database.prepare("UPDATE turns SET open_state_json = ? WHERE id = ?").run(json, head);
+  const write = (json: string) =>
+    database.prepare("UPDATE turns SET open_state_json = ? WHERE id = ?").run(json, head);
   try {
     write("SECRET that is no JSON");
     const error = await failure(ledger.turn(session, head, [user("x")]));
@@ -303,7 +341,11 @@ async function corruptRow(): Promise<Evidence> {
 interface Documented {
   readonly reason: string;
   readonly text: string;
-  readonly example: { readonly reason: string; readonly domain: string; readonly metadata?: Record<string, string> };
+  readonly example: {
+    readonly reason: string;
+    readonly domain: string;
+    readonly metadata?: Record<string, string>;
+  };
 }
 
 const proto = readFileSync(join(packageRoot, "proto", "quire", "v1", "error_reason.proto"), "utf8");
@@ -311,7 +353,11 @@ const documented = new Map(
   [...proto.matchAll(/((?: *\/\/.*\n)+) *ERROR_REASON_(\w+) = [1-9]\d*;/g)].map(([, comment, reason]) => {
     const lines = comment!.split("\n").map((line) => line.replace(/^ *\/\/ ?/, ""));
     const example = JSON.parse(lines.find((line) => line.trim().startsWith("{"))!) as Documented["example"];
-    const entry: Documented = { reason: reason!, text: lines.filter((line) => !line.trim().startsWith("{")).join(" "), example };
+    const entry: Documented = {
+      reason: reason!,
+      text: lines.filter((line) => !line.trim().startsWith("{")).join(" "),
+      example,
+    };
     return [reason!, entry];
   }),
 );
@@ -319,7 +365,9 @@ const documented = new Map(
 describe("error reasons: the contract, the code and the mapping list the same", () => {
   test("error_reason.proto has exactly the reasons of the code, in their order", () => {
     expect([...documented.keys()]).toEqual([...reasons]);
-    const generated = Object.keys(ErrorReason).filter((name) => name !== "UNSPECIFIED" && name !== "UNRECOGNIZED");
+    const generated = Object.keys(ErrorReason).filter(
+      (name) => name !== "UNSPECIFIED" && name !== "UNRECOGNIZED",
+    );
     expect(generated).toEqual([...reasons]);
   });
 
@@ -328,13 +376,18 @@ describe("error reasons: the contract, the code and the mapping list the same", 
     expect(Object.keys(codes).sort()).toEqual([...reasons].sort());
   });
 
-  test.each(reasons)("%s: the comment names the code that the server sends, and its example is of the reason", (reason) => {
-    const { text, example } = documented.get(reason)!;
-    expect(text.slice(text.indexOf(":"))).toMatch(new RegExp(`\\b${Code[codes[reason]]}\\b`));
-    expect(example).toMatchObject({ reason, domain: "quire.v1" });
-    const mapped = wireError(toServiceError(new QuireError(reason, "words", { metadata: example.metadata ?? {} })));
-    expect(mapped).toMatchObject({ code: codes[reason], message: "words", ...example });
-  });
+  test.each(reasons)(
+    "%s: the comment names the code that the server sends, and its example is of the reason",
+    (reason) => {
+      const { text, example } = documented.get(reason)!;
+      expect(text.slice(text.indexOf(":"))).toMatch(new RegExp(`\\b${Code[codes[reason]]}\\b`));
+      expect(example).toMatchObject({ reason, domain: "quire.v1" });
+      const mapped = wireError(
+        toServiceError(new QuireError(reason, "words", { metadata: example.metadata ?? {} })),
+      );
+      expect(mapped).toMatchObject({ code: codes[reason], message: "words", ...example });
+    },
+  );
 });
 
 describe("error reasons: each over the wire", () => {

@@ -28,7 +28,10 @@ export async function rawUnary(
     }
     stream.resume();
     await once(stream, "close");
-    return { code: Number(trailers["grpc-status"]), message: decodeURI(String(trailers["grpc-message"] ?? "")) };
+    return {
+      code: Number(trailers["grpc-status"]),
+      message: decodeURI(String(trailers["grpc-message"] ?? "")),
+    };
   } finally {
     session.close();
   }

@@ -1,6 +1,9 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { type Client, Metadata } from "@grpc/grpc-js";
-import { LedgerServiceService, StreamHistoryRequest } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import {
+  LedgerServiceService,
+  StreamHistoryRequest,
+} from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import type { HistoryRequest } from "../ledger/ledger-calls.js";
 

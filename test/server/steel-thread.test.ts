@@ -20,9 +20,13 @@ afterAll(() => server.stop());
 const sha256 = (...chunks: readonly Buffer[]) => createHash("sha256").update(Buffer.concat(chunks)).digest();
 
 /** What any client can check: stored bytes hash to the content hash, and each chain hash covers the one before. */
-async function verify(session: string): Promise<{ readonly turns: readonly Turn[]; readonly bytes: Map<string, Buffer> }> {
+async function verify(
+  session: string,
+): Promise<{ readonly turns: readonly Turn[]; readonly bytes: Map<string, Buffer> }> {
   const turns = (await allTurns(ledger, { session })).reverse();
-  const bytes = bytesByTurn(await rawBatches(server.ledger, { thread: { $case: "session", value: session } }));
+  const bytes = bytesByTurn(
+    await rawBatches(server.ledger, { thread: { $case: "session", value: session } }),
+  );
   expect([...bytes.keys()]).toEqual(turns.map((turn) => turn.id));
   let chain: Buffer = Buffer.alloc(0);
   for (const [index, turn] of turns.entries()) {
@@ -37,7 +41,11 @@ async function verify(session: string): Promise<{ readonly turns: readonly Turn[
 
 test("steel thread: a session, a turn with a call, a fork, both extended, both histories as recorded", async () => {
   const transcript = new Transcript();
-  const step = async <Request, Answer>(name: string, call: (request: Request) => Promise<Answer>, request: Request) => {
+  const step = async <Request, Answer>(
+    name: string,
+    call: (request: Request) => Promise<Answer>,
+    request: Request,
+  ) => {
     const answer = await call(request);
     transcript.add(name, request, answer);
     return answer;
@@ -95,7 +103,8 @@ test("steel thread: the same thread gives the same bytes, by session, by alias, 
   const session = await ledger.session({ label: "same bytes" });
   let head = "";
   for (let index = 0; index < 5; index++) {
-    head = (await ledger.turn("same bytes", head, [user(`question ${index}`), assistant(`answer ${index}`)])).id;
+    head = (await ledger.turn("same bytes", head, [user(`question ${index}`), assistant(`answer ${index}`)]))
+      .id;
   }
   await ledger.aliasSession({ alias: "same bytes, too", session: "same bytes" });
   const cold = await rawBatches(server.ledger, { thread: { $case: "session", value: "same bytes" } });

@@ -6,7 +6,8 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
  */
 export class Transcript {
   private readonly names = new Map<string, string>();
-  private readonly entries: { readonly call: string; readonly request: unknown; readonly answer: unknown }[] = [];
+  private readonly entries: { readonly call: string; readonly request: unknown; readonly answer: unknown }[] =
+    [];
 
   add(call: string, request: unknown, answer: unknown): void {
     this.entries.push({ call, request: this.redacted(request), answer: this.redacted(answer) });
@@ -18,7 +19,8 @@ export class Transcript {
 
   private redacted(value: unknown): unknown {
     if (value instanceof Date) return "<time>";
-    if (Buffer.isBuffer(value)) return value.length === 32 ? this.name("hash", value.toString("hex")) : value.toString("base64");
+    if (Buffer.isBuffer(value))
+      return value.length === 32 ? this.name("hash", value.toString("hex")) : value.toString("base64");
     if (typeof value === "string") return uuid.test(value) ? this.name("id", value) : value;
     if (Array.isArray(value)) return value.map((entry) => this.redacted(entry));
     if (typeof value !== "object" || value === null) return value;
@@ -39,5 +41,7 @@ export class Transcript {
 function isDefault(value: unknown): boolean {
   if (value === undefined || value === "" || value === 0 || value === false) return true;
   if (Array.isArray(value) || Buffer.isBuffer(value)) return value.length === 0;
-  return typeof value === "object" && value !== null && !(value instanceof Date) && Object.keys(value).length === 0;
+  return (
+    typeof value === "object" && value !== null && !(value instanceof Date) && Object.keys(value).length === 0
+  );
 }

@@ -82,21 +82,35 @@ export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerS
         signal,
       ),
     ),
-    appendMessages: unary(deps, "AppendMessages", validation.validateAppendMessages, (request, { tenantId, signal }) =>
-      appendMessages(
-        ledger,
-        writeKey(tenantId, "AppendMessages", request, wire.AppendMessagesRequest, wire.AppendMessagesResponse),
-        request,
-        signal,
-      ),
+    appendMessages: unary(
+      deps,
+      "AppendMessages",
+      validation.validateAppendMessages,
+      (request, { tenantId, signal }) =>
+        appendMessages(
+          ledger,
+          writeKey(
+            tenantId,
+            "AppendMessages",
+            request,
+            wire.AppendMessagesRequest,
+            wire.AppendMessagesResponse,
+          ),
+          request,
+          signal,
+        ),
     ),
-    completeTurn: unary(deps, "CompleteTurn", validation.validateCompleteTurn, (request, { tenantId, signal }) =>
-      completeTurn(
-        ledger,
-        writeKey(tenantId, "CompleteTurn", request, wire.CompleteTurnRequest, wire.CompleteTurnResponse),
-        request,
-        signal,
-      ),
+    completeTurn: unary(
+      deps,
+      "CompleteTurn",
+      validation.validateCompleteTurn,
+      (request, { tenantId, signal }) =>
+        completeTurn(
+          ledger,
+          writeKey(tenantId, "CompleteTurn", request, wire.CompleteTurnRequest, wire.CompleteTurnResponse),
+          request,
+          signal,
+        ),
     ),
     getTurn: unary(deps, "GetTurn", validation.validateGetTurn, (request, { tenantId }) =>
       getTurn(ledger, tenantId, request.turnId),
@@ -126,7 +140,11 @@ export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerS
   };
 }
 
-async function* watchEvents(ledger: LedgerDeps, request: wire.WatchSessionRequest, { tenantId, signal }: CallContext) {
+async function* watchEvents(
+  ledger: LedgerDeps,
+  request: wire.WatchSessionRequest,
+  { tenantId, signal }: CallContext,
+) {
   for await (const event of watchSession(ledger, tenantId, request, signal)) yield { event };
 }
 

@@ -7,7 +7,12 @@ import { checkMessages, maxMessagesPerCall } from "./messages.js";
 /** The bounds that the contract states for each request of the ledger, checked before anything else is done. */
 
 const name = { min: 1, max: 256 };
-const endStatuses = ["TURN_STATUS_UNSPECIFIED", "TURN_STATUS_COMPLETED", "TURN_STATUS_AWAITING", "TURN_STATUS_FAILED"];
+const endStatuses = [
+  "TURN_STATUS_UNSPECIFIED",
+  "TURN_STATUS_COMPLETED",
+  "TURN_STATUS_AWAITING",
+  "TURN_STATUS_FAILED",
+];
 const textColumn = { max: 65_536, unit: "bytes", content: true } as const;
 
 function checked<Request>(check: (checker: Checker, request: Request) => void): (request: Request) => void {
@@ -49,7 +54,8 @@ export const validateUpdateSession = checked<wire.UpdateSessionRequest>((checker
   checkRequestId(checker, request.requestId);
   checker.text("session", request.session, name);
   if (request.label !== undefined) checker.text("label", request.label, name);
-  if (request.workspacePath !== undefined) checker.text("workspace_path", request.workspacePath, { max: 4_096 });
+  if (request.workspacePath !== undefined)
+    checker.text("workspace_path", request.workspacePath, { max: 4_096 });
   checker.tags("set_metadata", request.setMetadata);
   checker.count("remove_metadata", request.removeMetadata, 0, 64);
   for (const [index, key] of request.removeMetadata.slice(0, 65).entries()) {
@@ -66,11 +72,13 @@ export const validateUpdateSession = checked<wire.UpdateSessionRequest>((checker
   }
   if (request.headTurnId !== undefined) {
     checker.uuid("head_turn_id", request.headTurnId, true);
-    if (request.expectedHeadTurnId === undefined) checker.wrong("expected_head_turn_id", "is required with head_turn_id");
+    if (request.expectedHeadTurnId === undefined)
+      checker.wrong("expected_head_turn_id", "is required with head_turn_id");
   }
   if (request.expectedHeadTurnId !== undefined) {
     checker.uuid("expected_head_turn_id", request.expectedHeadTurnId, false);
-    if (request.headTurnId === undefined) checker.wrong("head_turn_id", "is required with expected_head_turn_id");
+    if (request.headTurnId === undefined)
+      checker.wrong("head_turn_id", "is required with expected_head_turn_id");
   }
 });
 
@@ -161,7 +169,10 @@ function checkRequestId(checker: Checker, requestId: string): void {
   checker.text("request_id", requestId, { max: 128 });
 }
 
-function checkPage(checker: Checker, request: { readonly pageSize: number; readonly pageToken: string }): void {
+function checkPage(
+  checker: Checker,
+  request: { readonly pageSize: number; readonly pageToken: string },
+): void {
   checker.number("page_size", request.pageSize, 0, 1_000);
   checker.text("page_token", request.pageToken, { max: 1_024 });
 }

@@ -1,4 +1,10 @@
-import type { FilePart, ImagePart, Message, Part, ToolResultContent } from "../../contract/gen/quire/v1/message.js";
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ToolResultContent,
+} from "../../contract/gen/quire/v1/message.js";
 import type { Checker } from "./checker.js";
 
 const contentBytes = 4 * 1024 * 1024;
@@ -11,7 +17,12 @@ export const maxMessagesPerCall = 4_096;
 const roles = ["MESSAGE_ROLE_SYSTEM", "MESSAGE_ROLE_USER", "MESSAGE_ROLE_ASSISTANT", "MESSAGE_ROLE_TOOL"];
 
 /** Bounds of messages and all that is in them. */
-export function checkMessages(checker: Checker, field: string, messages: readonly Message[], min: number): void {
+export function checkMessages(
+  checker: Checker,
+  field: string,
+  messages: readonly Message[],
+  min: number,
+): void {
   checker.count(field, messages, min, maxMessagesPerCall);
   for (let index = 0; index < Math.min(messages.length, maxMessagesPerCall) && !checker.isFull; index++) {
     checkMessage(checker, `${field}[${index}]`, messages[index]!);
@@ -22,7 +33,11 @@ function checkMessage(checker: Checker, field: string, message: Message): void {
   checker.oneOf(`${field}.role`, message.role, roles);
   checker.count(`${field}.parts`, message.parts, 1, maxPieces);
   checker.count(`${field}.context_parts`, message.contextParts, 0, maxPieces);
-  checker.text(`${field}.context_json`, message.contextJson, { max: noteBytes, unit: "bytes", content: true });
+  checker.text(`${field}.context_json`, message.contextJson, {
+    max: noteBytes,
+    unit: "bytes",
+    content: true,
+  });
   if (message.contextJson !== "" && !isJsonObject(message.contextJson)) {
     checker.wrong(`${field}.context_json`, "is not a JSON object");
   }

@@ -3,6 +3,7 @@ import type { Database } from "../database.js";
 import { asBuffer, list, placeholders, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
+import { lockRows, lockSessions } from "./lock-sessions.js";
 import {
   type BranchRow,
   branchShape,
@@ -14,7 +15,6 @@ import {
   parentShape,
   type SessionHead,
   type StoredAnswerRow,
-  sessionHeadShape,
   storedAnswerShape,
   type TableShape,
   type TurnRow,
@@ -167,9 +167,10 @@ class TurnBatch {
   }
 
   private async planPending(): Promise<void> {
-    for (const [tenantId, writes] of groupBy(this.pending(), tenantOf)) {
+    const byTenant = [...groupBy(this.pending(), tenantOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [tenantId, writes] of byTenant) {
       const open = await this.readOpenTurns(tenantId, writes);
-      const sessions = await this.readSessions(tenantId, writes, open);
+      const sessions = await lockSessions(this.sql, tenantId, sessionNames(writes, open));
       const parents = await this.readParents(tenantId, writes, open);
       const busySessions = new Set<string>();
       const takenSlots = new Set<string>();
@@ -232,7 +233,7 @@ class TurnBatch {
     if (withMessages.size === 0) return found;
     const ids = [...withMessages.keys()];
     const rows = await this.sql.query(
-      `${selectTurns} WHERE tenant_id = ? AND id IN (${list(ids.length)})${this.lock}`,
+      `${selectTurns} WHERE tenant_id = ? AND id IN (${list(ids.length)})${lockRows(this.sql)}`,
       [tenantId, ...ids],
     );
     for (const row of rows.map((values) => turnShape.read(values)!)) found.set(row.id, { row, wires: [] });
@@ -241,58 +242,6 @@ class TurnBatch {
     const wires = await this.sql.query(selectWires(read.length), [tenantId, ...read]);
     for (const [turnId, wire] of wires) found.get(turnId as string)!.wires.push(asBuffer(wire));
     return found;
-  }
-
-  /** The sessions of the batch by what the writes call them: label, id, or alias. Locks them in one order. */
-  private async readSessions(
-    tenantId: string,
-    writes: readonly AnyWrite[],
-    open: ReadonlyMap<string, { readonly row: TurnRow }>,
-  ): Promise<Map<string, SessionHead>> {
-    const names = new Set<string>();
-    for (const { target } of writes) {
-      if (target.kind === "session") names.add(target.session);
-      else if (open.has(target.turnId)) names.add(open.get(target.turnId)!.row.sessionId);
-    }
-    const found = new Map<string, SessionHead>();
-    if (names.size === 0) return found;
-    const wanted = [...names];
-    const direct = await this.selectSessions(
-      `tenant_id = ? AND (label IN (${list(wanted.length)}) OR id IN (${list(wanted.length)}))`,
-      [tenantId, ...wanted, ...wanted],
-    );
-    for (const session of direct) found.set(session.id, session);
-    for (const session of direct) found.set(session.label, session);
-    const missing = wanted.filter((name) => !found.has(name));
-    if (missing.length === 0) return found;
-    const aliases = await this.sql.query(
-      `SELECT alias, session_id FROM session_aliases WHERE tenant_id = ? AND alias IN (${list(missing.length)})`,
-      [tenantId, ...missing],
-    );
-    if (aliases.length === 0) return found;
-    const ids = aliases.map(([, sessionId]) => sessionId as string);
-    const aliased = await this.selectSessions(`tenant_id = ? AND id IN (${list(ids.length)})`, [
-      tenantId,
-      ...ids,
-    ]);
-    const byId = new Map(aliased.map((session) => [session.id, session]));
-    for (const [alias, sessionId] of aliases) {
-      const session = byId.get(sessionId as string);
-      if (session) found.set(alias as string, session);
-    }
-    return found;
-  }
-
-  private async selectSessions(where: string, args: readonly SqlValue[]): Promise<SessionHead[]> {
-    const rows = await this.sql.query(
-      `SELECT ${sessionHeadShape.columnList} FROM sessions WHERE ${where}${this.lock}`,
-      args,
-    );
-    return rows.map((row) => sessionHeadShape.read(row)!);
-  }
-
-  private get lock(): string {
-    return this.sql.dialect === "postgresql" ? " ORDER BY id FOR UPDATE" : "";
   }
 
   private async readParents(
@@ -377,6 +326,19 @@ UPDATE sessions SET head_turn_id = moves.turn_id, head_branch_id = moves.branch_
   head_sequence = moves.sequence, updated_us = moves.moved_us
 FROM moves WHERE sessions.tenant_id = moves.tenant_id AND sessions.id = moves.session_id
   AND sessions.head_sequence = moves.sequence - 1`;
+}
+
+/** What the writes call their sessions. */
+function sessionNames(
+  writes: readonly AnyWrite[],
+  open: ReadonlyMap<string, { readonly row: TurnRow }>,
+): Set<string> {
+  const names = new Set<string>();
+  for (const { target } of writes) {
+    if (target.kind === "session") names.add(target.session);
+    else if (open.has(target.turnId)) names.add(open.get(target.turnId)!.row.sessionId);
+  }
+  return names;
 }
 
 function attempt<T>(work: () => T): { kind: "done"; answer: T } | { kind: "failed"; error: unknown } {

@@ -1,4 +1,7 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { OnHeadMoved } from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import { TurnStatus } from "../../../src/contract/gen/quire/v1/turn.js";
 import { getTurn } from "../../../src/ledger/read-turns.js";
@@ -6,25 +9,32 @@ import type { TurnRow } from "../../../src/storage/ledger/rows.js";
 import { findImpossibleRows } from "../../model/check-tables.js";
 import { assistant, toolResults, user } from "../../support/messages.js";
 import { startPostgres } from "../../support/postgres.js";
-import { type OpenLedger, openLedger, refusal, sqliteUrl } from "./open-ledger.js";
+import { OpenLedger, refusal } from "./open-ledger.js";
 
 const postgres = await startPostgres();
-afterAll(() => postgres?.stop());
+const folder = mkdtempSync(join(tmpdir(), "quire-test-"));
+afterAll(async () => {
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const nowhere = "0198c0de-0000-7000-8000-000000000001";
 
 const databases = [
-  { name: "SQLite", skip: false, open: async () => openLedger(sqliteUrl()) },
-  {
-    name: "PostgreSQL",
-    skip: postgres === undefined,
-    open: async () => openLedger(await postgres!.createDatabase()),
-  },
+  { name: "SQLite", url: `file:${join(folder, "quire.db")}` },
+  { name: "PostgreSQL", url: postgres?.url ?? "" },
 ];
 
-describe.each(databases)("a group commit on $name", ({ open, skip }) => {
+describe.each(databases)("a group commit on $name", ({ url }) => {
+  let ledger: OpenLedger;
+  beforeAll(async () => {
+    if (url !== "") ledger = await OpenLedger.on(url);
+  });
+  beforeEach(() => ledger?.clear());
+  afterAll(() => ledger?.close());
+  const skip = url === "";
+
   it.skipIf(skip)("lands every good request, and leaves nothing of the bad ones among them", async () => {
-    const ledger = await open();
     const sessions = await Promise.all(Array.from({ length: 12 }, () => ledger.create()));
     const heads = await Promise.all(sessions.map((session) => ledger.record({ session })));
     const before = await ledger.rowCounts();
@@ -77,7 +87,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("that fails on one bad row is run job by job: the neighbours land", async () => {
-    const ledger = await open();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => ledger.create()));
     ledger.transactions = 0;
     const good = sessions.slice(1).map((session) => ledger.record({ session }));
@@ -92,7 +101,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("takes no place twice, though a write insists on it", async () => {
-    const ledger = await open();
     const [first, second] = [await ledger.create(), await ledger.create()];
     const { turn } = await ledger.record({ session: first });
     const [placed] = await ledger.database.reader.turn.findMany({ where: { id: turn!.id } });
@@ -105,7 +113,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("gives writes to one session the order in which they came", async () => {
-    const ledger = await open();
     const session = await ledger.create();
     const { turn } = await ledger.begin({ session });
     const texts = Array.from({ length: 20 }, (_, index) => `step ${index}`);
@@ -113,7 +120,9 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
     const end = ledger.complete(turn!.id);
     const late = ledger.append(turn!.id, "too late");
 
-    expect((await Promise.all(steps)).map((step) => step.turn!.messageCount)).toEqual(texts.map((_, at) => at + 2));
+    expect((await Promise.all(steps)).map((step) => step.turn!.messageCount)).toEqual(
+      texts.map((_, at) => at + 2),
+    );
     expect((await end).turn!.messageCount).toBe(21);
     expect(await refusal(late)).toBe("TURN_NOT_OPEN");
     const { result } = await getTurn(ledger.deps, "default", turn!.id);
@@ -121,25 +130,42 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
     expect(await findImpossibleRows(ledger.database)).toEqual([]);
   });
 
-  it.skipIf(skip)("makes one head of many turns under one parent; the others branch or are refused", async () => {
-    const ledger = await open();
-    const session = await ledger.create();
-    const { turn: parent } = await ledger.record({ session });
-    const attempts = Array.from({ length: 10 }, (_, index) => {
-      const onHeadMoved = index % 2 === 1 ? OnHeadMoved.BRANCH : OnHeadMoved.FAIL;
-      return ledger.record({ session, parentTurnId: parent!.id, onHeadMoved, messages: [user(`${index}`)] });
-    });
-    const settled = await Promise.allSettled(attempts);
-    const branched = settled.map((one) => (one.status === "fulfilled" ? one.value.branched : "refused"));
-    expect(branched).toEqual([false, true, "refused", true, "refused", true, "refused", true, "refused", true]);
-    expect(await ledger.count("turns")).toBe(7);
-    // The head's own branch goes on; each turn beside it opens one.
-    expect(await ledger.count("branches")).toBe(6);
-    expect(await findImpossibleRows(ledger.database)).toEqual([]);
-  });
+  it.skipIf(skip)(
+    "makes one head of many turns under one parent; the others branch or are refused",
+    async () => {
+      const session = await ledger.create();
+      const { turn: parent } = await ledger.record({ session });
+      const attempts = Array.from({ length: 10 }, (_, index) => {
+        const onHeadMoved = index % 2 === 1 ? OnHeadMoved.BRANCH : OnHeadMoved.FAIL;
+        return ledger.record({
+          session,
+          parentTurnId: parent!.id,
+          onHeadMoved,
+          messages: [user(`${index}`)],
+        });
+      });
+      const settled = await Promise.allSettled(attempts);
+      const branched = settled.map((one) => (one.status === "fulfilled" ? one.value.branched : "refused"));
+      expect(branched).toEqual([
+        false,
+        true,
+        "refused",
+        true,
+        "refused",
+        true,
+        "refused",
+        true,
+        "refused",
+        true,
+      ]);
+      expect(await ledger.count("turns")).toBe(7);
+      // The head's own branch goes on; each turn beside it opens one.
+      expect(await ledger.count("branches")).toBe(6);
+      expect(await findImpossibleRows(ledger.database)).toEqual([]);
+    },
+  );
 
   it.skipIf(skip)("gives each of several forks its own turn after the shared one", async () => {
-    const ledger = await open();
     const { turn: shared } = await ledger.record({ session: await ledger.create() });
     const forks = await Promise.all(Array.from({ length: 5 }, () => ledger.fork(shared!.id)));
     const parentTurnId = shared!.id;
@@ -150,7 +176,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("writes one of two requests with one id, and answers both the same", async () => {
-    const ledger = await open();
     const session = await ledger.create();
     const request = { session, requestId: "twice", messages: [user("once"), assistant("only")] };
     const [first, second] = await Promise.all([ledger.record(request), ledger.record(request)]);
@@ -160,7 +185,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("lets a request with the id of a refused one through", async () => {
-    const ledger = await open();
     const session = await ledger.create();
     const { turn } = await ledger.record({ session });
     const stale = ledger.record({ session, requestId: "again", parentTurnId: "" });
@@ -170,7 +194,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("writes nothing for callers who have gone", async () => {
-    const ledger = await open();
     const sessions = await Promise.all(Array.from({ length: 4 }, () => ledger.create()));
     const gone = new AbortController();
     const writes = sessions.map((session, index) =>
@@ -185,11 +208,15 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
       "CANCELLED",
       "it was done",
     ]);
-    expect(await ledger.rowCounts()).toMatchObject({ turns: 2, messages: 2, head_moves: 2, stored_answers: 2 });
+    expect(await ledger.rowCounts()).toMatchObject({
+      turns: 2,
+      messages: 2,
+      head_moves: 2,
+      stored_answers: 2,
+    });
   });
 
   it.skipIf(skip)("and writes to sessions at the same time do not lose each other", async () => {
-    const ledger = await open();
     const session = await ledger.create();
     const tags = Array.from({ length: 8 }, (_, index) => `tag-${index}`);
     const { turn } = await ledger.begin({ session });
@@ -206,7 +233,6 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
   });
 
   it.skipIf(skip)("keeps numbers and bytes as they are", async () => {
-    const ledger = await open();
     const usage = {
       inputTokens: 4_294_967_295,
       outputTokens: 2_147_483_648,
@@ -214,7 +240,14 @@ describe.each(databases)("a group commit on $name", ({ open, skip }) => {
       cacheWriteTokens: 1,
       reasoningTokens: 4_000_000_000,
     };
-    const result = { messages: [], calls: [], usage, stopReason: "end", error: "", permissionsUsed: ["read"] };
+    const result = {
+      messages: [],
+      calls: [],
+      usage,
+      stopReason: "end",
+      error: "",
+      permissionsUsed: ["read"],
+    };
     const text = "\0 \u{10ffff} \ud83d\ude00 ? $1 'quoted' \\ \r\n";
     const { turn } = await ledger.record({ session: await ledger.create(), messages: [user(text)], result });
     const read = await getTurn(ledger.deps, "default", turn!.id);

@@ -24,6 +24,7 @@ import { user } from "../../support/messages.js";
 import { tempFolder } from "../../support/temp-folder.js";
 
 const tenantId = "default";
+const tables = ["sessions", "branches", "turns", "messages", "head_moves", "stored_answers"];
 
 /** The ledger's commands in process, on a database, without a server before them. */
 export class OpenLedger {
@@ -46,6 +47,24 @@ export class OpenLedger {
       historyCacheBytes: 0,
       watchPollMs: 100,
     });
+  }
+
+  static async on(url: string): Promise<OpenLedger> {
+    return new OpenLedger(await openDatabase({ url, poolSize: 8 }));
+  }
+
+  async close(): Promise<void> {
+    await this.deps.writer.idle();
+    await this.database.close();
+  }
+
+  /** Forgets everything, so that the next test finds an empty ledger. */
+  async clear(): Promise<void> {
+    await this.database.sqlTransaction(async (sql) => {
+      for (const table of [...tables, "session_aliases", "erasure_epochs"])
+        await sql.execute(`DELETE FROM ${table}`, []);
+    });
+    this.transactions = 0;
   }
 
   record(request: Partial<wire.RecordTurnRequest>, signal?: AbortSignal) {
@@ -124,21 +143,15 @@ export class OpenLedger {
   /** How many rows every table of the ledger has. */
   async rowCounts(): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
-    for (const table of ["sessions", "branches", "turns", "messages", "head_moves", "stored_answers"]) {
-      counts[table] = await this.count(table);
-    }
+    for (const table of tables) counts[table] = await this.count(table);
     return counts;
   }
 }
 
 /** A ledger of the running test on this database, closed when the test has finished. */
 export async function openLedger(url: string): Promise<OpenLedger> {
-  const database = await openDatabase({ url, poolSize: 8 });
-  const ledger = new OpenLedger(database);
-  onTestFinished(async () => {
-    await ledger.deps.writer.idle();
-    await database.close();
-  });
+  const ledger = await OpenLedger.on(url);
+  onTestFinished(() => ledger.close());
   return ledger;
 }
 

@@ -78,8 +78,9 @@ describe("the write queue", () => {
 
   it("gives each job its own outcome", async () => {
     const { submit } = queueOf(async (jobs) =>
-      jobs.map(({ name }): Outcome<string> =>
-        name === "bad" ? { kind: "failed", error: new Error("refused") } : { kind: "done", answer: name },
+      jobs.map(
+        ({ name }): Outcome<string> =>
+          name === "bad" ? { kind: "failed", error: new Error("refused") } : { kind: "done", answer: name },
       ),
     );
     expect(await submit(job("a"), job("bad"), job("b"))).toEqual(["a", "refused", "b"]);
