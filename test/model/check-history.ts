@@ -1,6 +1,7 @@
 import { describeOperation, type History, type Operation, requestIdOf, sameAnswer } from "./history.js";
-import { type NameEvent, nameModel, type SessionEvent, sessionModel } from "./ledger-model.js";
+import { type SessionEvent, sessionModel } from "./ledger-model.js";
 import { findOrder, type Model, type Timed } from "./linearizable.js";
+import { type NameEvent, nameModel } from "./name-model.js";
 
 /** Refusals that random clients may meet. Any other is a fault. */
 const expectedRefusals = new Set([
