@@ -6,3 +6,7 @@ export interface Figure {
   readonly holds?: boolean;
   readonly note?: string;
 }
+
+export function atMost(figure: string, value: number, limit: number): Figure {
+  return { figure, value, limit, holds: value <= limit, note: "at most" };
+}

@@ -9,7 +9,7 @@ import { createLedger } from "../src/ledger/ledger.js";
 import { type RecordedTurn, recordTurn } from "../src/ledger/record-turn.js";
 import { createSession, type SessionAnswer } from "../src/ledger/sessions.js";
 import { type Database, openDatabase } from "../src/storage/database.js";
-import type { WriteKey } from "../src/storage/ledger/stored-answers.js";
+import type { WriteKey } from "../src/storage/stored-answers.js";
 import { TokenCounter } from "../src/tokens/token-counter.js";
 import { prose, seeded } from "./measure.js";
 
@@ -73,7 +73,7 @@ export function exchange(random: () => number, bytes: number): Message[] {
   );
 }
 
-function noKey<Answer>(method: string): WriteKey<Answer> {
+export function noKey<Answer>(method: string): WriteKey<Answer> {
   const unused = () => {
     throw new Error("a write without request id stores no answer");
   };

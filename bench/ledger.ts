@@ -7,7 +7,7 @@ import { compiledModule } from "../src/config/package-root.js";
 import { LedgerServiceClient } from "../src/contract/gen/quire/v1/ledger_service.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
 import { SqliteAdapterFactory } from "../src/storage/driver/sqlite-adapter.js";
-import type { Figure } from "./figure.js";
+import { atMost, type Figure } from "./figure.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 import { elapsedMs, interleaved, progress } from "./measure.js";
 import { RawLedger } from "./raw-ledger.js";
@@ -33,13 +33,19 @@ async function writing(): Promise<Figure[]> {
     lone: async () => (await elapsedMs(() => write("lone", turnsPerRound))) / turnsPerRound,
     raw: async () => (await elapsedMs(async () => raw.append(turnsPerRound, 400))) / turnsPerRound,
     many: async () =>
-      (await elapsedMs(() => Promise.all(labels.map((label) => write(label, turnsPerRound / 4))))) / (turnsPerRound * 8),
+      (await elapsedMs(() => Promise.all(labels.map((label) => write(label, turnsPerRound / 4))))) /
+      (turnsPerRound * 8),
   });
   raw.close();
   await fixture.close();
   return [
     { figure: "ledger: one turn by one writer", value: perTurn.lone, unit: "ms" },
-    { figure: "ledger: one turn by the raw driver, same durability", value: perTurn.raw, unit: "ms", note: "the floor" },
+    {
+      figure: "ledger: one turn by the raw driver, same durability",
+      value: perTurn.raw,
+      unit: "ms",
+      note: "the floor",
+    },
     { figure: "ledger: one turn by 32 writers at once", value: perTurn.many, unit: "ms" },
     atLeast("ledger: rate of one writer / raw driver", perTurn.raw / perTurn.lone, 0.35),
     atLeast("ledger: rate of 32 writers / one writer", perTurn.lone / perTurn.many, 3),
@@ -52,7 +58,9 @@ interface CpuReport {
 
 async function streaming(): Promise<Figure[]> {
   progress("streaming: 10,000 messages of 800 B, warm, cold, and pre-encoded");
-  const child = fork(compiledModule("bench/stream-server.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = fork(compiledModule("bench/stream-server.ts"), {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];
   const client = new LedgerServiceClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
     "grpc.max_receive_message_length": -1,
@@ -62,7 +70,14 @@ async function streaming(): Promise<Figure[]> {
     child.send("start");
     await once(child, "message");
     let bytes = 0;
-    const stream = client.makeServerStreamRequest(path, identity, identity, Buffer.alloc(0), new Metadata(), {});
+    const stream = client.makeServerStreamRequest(
+      path,
+      identity,
+      identity,
+      Buffer.alloc(0),
+      new Metadata(),
+      {},
+    );
     stream.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
     });
@@ -83,7 +98,12 @@ async function streaming(): Promise<Figure[]> {
   child.send("end");
   await once(child, "exit");
   return [
-    { figure: "ledger: server CPU of StreamHistory, pre-encoded", value: cpu.floor, unit: "ms", note: "the floor" },
+    {
+      figure: "ledger: server CPU of StreamHistory, pre-encoded",
+      value: cpu.floor,
+      unit: "ms",
+      note: "the floor",
+    },
     { figure: "ledger: server CPU of StreamHistory, warm", value: cpu.warm, unit: "ms" },
     { figure: "ledger: server CPU of StreamHistory, cold", value: cpu.cold, unit: "ms" },
     atMost("ledger: StreamHistory CPU warm / pre-encoded", cpu.warm / cpu.floor, 1.5),
@@ -98,7 +118,11 @@ async function growing(): Promise<Figure[]> {
     const rounds = 20;
     const ms = await elapsedMs(async () => {
       for (let round = 0; round < rounds; round++) {
-        const command = { thread: { $case: "session" as const, value: "grown" }, afterTurnId: "", lastTurns: 100 };
+        const command = {
+          thread: { $case: "session" as const, value: "grown" },
+          afterTurnId: "",
+          lastTurns: 100,
+        };
         for await (const batch of streamHistory(fixture.ledger, tenantId, command)) void batch;
       }
     });
@@ -120,7 +144,9 @@ async function growing(): Promise<Figure[]> {
 }
 
 /** A thread of so many turns of two messages of 200 B, and what it takes on disk when the log is folded in. */
-async function grown(turns: number): Promise<{ readonly fixture: LedgerFixture; readonly bytesPerTurn: number }> {
+async function grown(
+  turns: number,
+): Promise<{ readonly fixture: LedgerFixture; readonly bytesPerTurn: number }> {
   const fixture = await LedgerFixture.open(0);
   await fixture.session("grown");
   const step = 10_000;
@@ -134,10 +160,6 @@ async function grown(turns: number): Promise<{ readonly fixture: LedgerFixture; 
   await adapter.executeScript("PRAGMA wal_checkpoint(TRUNCATE)");
   await adapter.dispose();
   return { fixture, bytesPerTurn: statSync(path).size / turns };
-}
-
-function atMost(figure: string, value: number, limit: number): Figure {
-  return { figure, value, limit, holds: value <= limit, note: "at most" };
 }
 
 function atLeast(figure: string, value: number, limit: number): Figure {

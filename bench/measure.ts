@@ -49,3 +49,14 @@ export async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }
+
+/**
+ * The CPU time that this process takes for some work, all threads together. Garbage is not collected before: that throws
+ * away compiled code, which would then be measured.
+ */
+export async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}

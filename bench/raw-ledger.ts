@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { openDatabase } from "../src/storage/driver/database-sync.js";
 import { encodeMessages } from "../src/ledger/message-codec.js";
+import { openDatabase } from "../src/storage/driver/database-sync.js";
 import { exchange } from "./ledger-fixture.js";
 import { seeded } from "./measure.js";
 

@@ -5,6 +5,7 @@ import type { Figure } from "./figure.js";
 
 /** `npm run bench <name>` prints a table; with `-- --json`, one line of JSON per figure and nothing else on standard output. */
 const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]> }>>> = {
+  assembly: () => import("./assembly.js"),
   ledger: () => import("./ledger.js"),
   tokens: () => import("./tokens.js"),
 };
@@ -29,23 +30,39 @@ for (const name of names) {
 process.exitCode = allHold ? 0 : 1;
 
 function line({ figure, value, limit, holds, unit, note }: Figure) {
-  return { figure, value, limit: limit ?? null, holds: holds ?? null, ...(unit ? { unit } : {}), ...(note ? { note } : {}) };
+  return {
+    figure,
+    value,
+    limit: limit ?? null,
+    holds: holds ?? null,
+    ...(unit ? { unit } : {}),
+    ...(note ? { note } : {}),
+  };
 }
 
 function print(figures: readonly Figure[]): void {
-  const table = new Table({ head: ["figure", "value", "limit", "holds"], colAligns: ["left", "right", "right", "left"] });
+  const table = new Table({
+    head: ["figure", "value", "limit", "holds"],
+    colAligns: ["left", "right", "right", "left"],
+  });
   for (const { figure, value, unit, limit, holds, note } of figures) {
     const shown = `${value.toLocaleString("en", { maximumSignificantDigits: 4 })}${unit ? ` ${unit}` : "x"}`;
-    const bound = limit === undefined ? (note ?? "") : `${note ?? "at most"} ${limit}${unit ? ` ${unit}` : "x"}`;
+    const bound =
+      limit === undefined ? (note ?? "") : `${note ?? "at most"} ${limit}${unit ? ` ${unit}` : "x"}`;
     table.push([figure, shown, bound, holds === undefined ? "" : holds ? "yes" : "NO"]);
   }
   console.log(table.toString());
-  console.log(`commit ${commit()}, Node ${process.versions.node}, ${platform()} ${arch()}, ${cpus().length} cores; fixed seeds; medians`);
+  console.log(
+    `commit ${commit()}, Node ${process.versions.node}, ${platform()} ${arch()}, ${cpus().length} cores; fixed seeds; medians`,
+  );
 }
 
 function commit(): string {
   try {
-    return execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    return execFileSync("git", ["rev-parse", "--short", "HEAD"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
   } catch {
     return "unknown";
   }

@@ -4,11 +4,11 @@ import {
   StreamHistoryRequest,
   StreamHistoryResponse,
 } from "../src/contract/gen/quire/v1/ledger_service.js";
+import { systemClock, systemIds } from "../src/domain/clock.js";
+import { createLedger } from "../src/ledger/ledger.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
 import { method, serverStream } from "../src/server/call.js";
 import { createLogger } from "../src/telemetry/logger.js";
-import { systemClock, systemIds } from "../src/domain/clock.js";
-import { createLedger } from "../src/ledger/ledger.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 
 /**
@@ -19,7 +19,12 @@ import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 const warm = await LedgerFixture.open();
 await warm.session("s");
 await warm.record("s", "", 5_000, 800);
-const cold = createLedger({ ...warm.ledger, database: warm.database, historyCacheBytes: 0, watchPollMs: 1_000 });
+const cold = createLedger({
+  ...warm.ledger,
+  database: warm.database,
+  historyCacheBytes: 0,
+  watchPollMs: 1_000,
+});
 const command = { thread: { $case: "session" as const, value: "s" }, afterTurnId: "", lastTurns: 0 };
 const batches: Buffer[] = [];
 for await (const batch of streamHistory(warm.ledger, tenantId, command)) batches.push(Buffer.concat(batch));
@@ -34,8 +39,11 @@ const deps = {
 const identity = (bytes: Buffer) => bytes;
 const { streamHistory: definition } = LedgerServiceService;
 const fromLedger = (ledger: typeof cold) =>
-  serverStream<StreamHistoryRequest, StreamHistoryResponse>(deps, "Bench", () => {}, (_, { signal }) =>
-    streamHistory(ledger, tenantId, command, signal),
+  serverStream<StreamHistoryRequest, StreamHistoryResponse>(
+    deps,
+    "Bench",
+    () => {},
+    (_, { signal }) => streamHistory(ledger, tenantId, command, signal),
   );
 /** The floor: nothing but grpc-js writing bytes that are there, with the same respect for the reader. */
 const preEncoded = async (call: ServerWritableStream<Buffer, Buffer>) => {
@@ -50,7 +58,12 @@ server.addService(
   {
     warm: { ...method(definition, StreamHistoryRequest, StreamHistoryResponse), path: "/bench/Warm" },
     cold: { ...method(definition, StreamHistoryRequest, StreamHistoryResponse), path: "/bench/Cold" },
-    preEncoded: { ...definition, path: "/bench/PreEncoded", requestDeserialize: identity, responseSerialize: identity },
+    preEncoded: {
+      ...definition,
+      path: "/bench/PreEncoded",
+      requestDeserialize: identity,
+      responseSerialize: identity,
+    },
   },
   { warm: fromLedger(warm.ledger), cold: fromLedger(cold), preEncoded },
 );

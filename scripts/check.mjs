@@ -18,7 +18,9 @@ for (const [name, command, ...args] of steps) {
   const started = Date.now();
   const { status } = spawnSync(command, args, { stdio: "inherit" });
   if (status !== 0) failed.push(name);
-  console.log(`-- ${name}: ${status === 0 ? "ok" : "FAILED"} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  console.log(
+    `-- ${name}: ${status === 0 ? "ok" : "FAILED"} (${((Date.now() - started) / 1000).toFixed(1)} s)`,
+  );
 }
 console.log(failed.length === 0 ? "\nall checks passed" : `\nfailed: ${failed.join(", ")}`);
 process.exit(failed.length === 0 ? 0 : 1);

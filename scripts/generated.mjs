@@ -20,10 +20,20 @@ const contents = (base) =>
 try {
   const gen = join("src", "contract", "gen");
   run("npx", "buf", "generate", "--output", folder);
-  run("npx", "buf", "build", "--as-file-descriptor-set", "--exclude-source-info", "-o", join(folder, gen, "descriptors.binpb"));
+  run(
+    "npx",
+    "buf",
+    "build",
+    "--as-file-descriptor-set",
+    "--exclude-source-info",
+    "-o",
+    join(folder, gen, "descriptors.binpb"),
+  );
   const expected = contents(join(folder, gen));
   const actual = contents(join(root, gen));
-  const stale = [...new Set([...expected.keys(), ...actual.keys()])].filter((path) => expected.get(path) !== actual.get(path));
+  const stale = [...new Set([...expected.keys(), ...actual.keys()])].filter(
+    (path) => expected.get(path) !== actual.get(path),
+  );
   for (const path of stale) console.error(`${join(gen, path)} is out of date`);
   run("node", "scripts/prisma.mjs", "generate", "--check");
   run("node", "scripts/prisma.mjs", "check");
@@ -35,4 +45,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-if (process.exitCode) console.error("run `npm run generate`; for new tables and columns, `node scripts/prisma.mjs new <name>`");
+if (process.exitCode)
+  console.error("run `npm run generate`; for new tables and columns, `node scripts/prisma.mjs new <name>`");

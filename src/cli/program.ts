@@ -2,14 +2,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { packageRoot } from "../config/package-root.js";
+import { assembleCommand } from "./commands/assemble.js";
 import { backupCommand } from "./commands/backup.js";
+import { capsuleCommand } from "./commands/capsule.js";
+import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { exportCommand } from "./commands/export.js";
 import { importCommand } from "./commands/import.js";
 import { examples } from "./commands/options.js";
+import { receiptCommand } from "./commands/receipt.js";
 import { serveCommand } from "./commands/serve.js";
 import { sessionsCommand } from "./commands/sessions.js";
 import { turnsCommand } from "./commands/turns.js";
+import { workspaceCommand } from "./commands/workspace.js";
 import type { Terminal } from "./terminal/terminal.js";
 
 /** The `quire` command. It throws on wrong usage; whoever runs it decides about exit codes. */
@@ -20,6 +25,8 @@ export function createProgram(terminal: Terminal): Command {
   const program = new Command("quire")
     .description("A ledger of agent conversations, served over gRPC.")
     .version(version)
+    // Otherwise `quire capsule show helper --version 2` would ask for Quire's own version.
+    .enablePositionalOptions()
     .addHelpText(
       "after",
       `${examples("quire serve", "quire import chat.json --format openai --session support-42", "quire turns support-42 --messages")}
@@ -28,15 +35,20 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     );
   const commands = [
     serveCommand(terminal),
+    demoCommand(terminal),
     sessionsCommand(terminal),
     turnsCommand(terminal),
+    capsuleCommand(terminal),
+    workspaceCommand(terminal),
+    assembleCommand(terminal),
+    receiptCommand(terminal),
     importCommand(terminal),
     exportCommand(terminal),
     backupCommand(terminal),
     doctorCommand(terminal),
   ];
   for (const command of commands) program.addCommand(command);
-  for (const command of [program, ...commands]) {
+  for (const command of [program, ...commands, ...commands.flatMap((parent) => parent.commands)]) {
     command
       .exitOverride()
       .showHelpAfterError("(--help says more)")

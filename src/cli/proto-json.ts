@@ -12,6 +12,9 @@ import {
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { packageRoot } from "../config/package-root.js";
+import { Receipt } from "../contract/gen/quire/v1/assembly.js";
+import { AssembleResponse, CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
+import { Capsule, CapsuleBody } from "../contract/gen/quire/v1/capsule.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { Session } from "../contract/gen/quire/v1/session.js";
 import { Turn } from "../contract/gen/quire/v1/turn.js";
@@ -55,3 +58,11 @@ function codec<T>(
 export const sessionJson = codec<Session>("Session", Session);
 export const turnJson = codec<Turn>("Turn", Turn);
 export const messageJson = codec<Message>("Message", Message);
+export const capsuleJson = codec<Capsule>("Capsule", Capsule);
+export const capsuleBodyJson = codec<CapsuleBody>("CapsuleBody", CapsuleBody);
+export const receiptJson = codec<Receipt>("Receipt", Receipt);
+export const assembleResponseJson = codec<AssembleResponse>("AssembleResponse", AssembleResponse);
+export const comparisonJson = codec<CompareReceiptsResponse>(
+  "CompareReceiptsResponse",
+  CompareReceiptsResponse,
+);

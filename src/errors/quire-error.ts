@@ -32,7 +32,12 @@ export class QuireError extends Error {
   }
 
   /** An error about one field of the request. */
-  static field(reason: Reason, field: string, description: string, metadata: Readonly<Record<string, string>> = {}) {
+  static field(
+    reason: Reason,
+    field: string,
+    description: string,
+    metadata: Readonly<Record<string, string>> = {},
+  ) {
     return new QuireError(reason, `${field}: ${description}`, {
       metadata: { field, ...metadata },
       violations: [{ field, description }],

@@ -29,6 +29,16 @@ export const reasons = [
   "SHUTTING_DOWN",
   "STORAGE_UNAVAILABLE",
   "INTERNAL",
+  "CAPSULE_NOT_FOUND",
+  "VERSION_MISMATCH",
+  "LEARNING_DISABLED",
+  "WORKSPACE_NOT_FOUND",
+  "DOCUMENT_NOT_FOUND",
+  "TOOLSET_NOT_FOUND",
+  "LANE_EXCEEDED",
+  "CONTEXT_TOO_LARGE",
+  "RECEIPT_NOT_FOUND",
+  "RECEIPT_EXPIRED",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

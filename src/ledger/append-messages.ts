@@ -1,6 +1,6 @@
 import type { Message } from "../domain/message.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 import type { BegunTurn } from "./begin-turn.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
@@ -45,7 +45,7 @@ export async function appendMessages(
       const turn = withMessages(before, draft, state);
       return {
         turn,
-        messages: messageRow(draft, turn, before.messageCount),
+        messages: messageRow(draft, turn, before.messageCount, state),
         answer: { turn: viewTurn(turn), messageIds: draft.ids },
       };
     },

@@ -2,7 +2,7 @@ import type { Message } from "../domain/message.js";
 import type { OnHeadMoved } from "../domain/session.js";
 import { emptyTurnDetails, type Turn, type TurnDetails } from "../domain/turn.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import {
@@ -57,7 +57,7 @@ export async function beginTurn(
       const turn = withMessages(begun, draft, state);
       return {
         turn,
-        messages: messageRow(draft, turn, 0),
+        messages: messageRow(draft, turn, 0, state),
         answer: { turn: viewTurn(turn), messageIds: draft.ids },
       };
     },

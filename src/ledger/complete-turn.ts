@@ -3,7 +3,7 @@ import { type AgentResult, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { ParentTurn, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import { OpenState } from "./open-state.js";
@@ -52,7 +52,7 @@ export async function completeTurn(
       if (status !== TurnStatus.FAILED) requirePlace(before, found.parent, located.length);
       checkEnd(state, status, located.at(-1)?.field ?? "status");
       const written = withMessages(before, draft, state);
-      const added = messageRow(draft, written, before.messageCount);
+      const added = messageRow(draft, written, before.messageCount, state);
       const wires = added ? [...found.wires, added.wire] : found.wires;
       const ended = withResult(written, status, command.result, state, wires, draft.nowUs);
       const headTurnId = session.headTurnId ?? "";

@@ -1,5 +1,5 @@
 import type { Clock, Ids } from "../domain/clock.js";
-import { systemClock, systemIds, toMicroseconds } from "../domain/clock.js";
+import { systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { SessionStore } from "../storage/ledger/session-store.js";
 import { ThreadStore } from "../storage/ledger/thread-store.js";
@@ -32,21 +32,4 @@ export function createLedger(options: LedgerOptions): LedgerDeps {
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
   };
-}
-
-const hourMs = 3_600_000;
-
-/** Forgets stored answers when their time has passed: now and then, until stopped. */
-export function forgetOldAnswers(
-  ledger: LedgerDeps,
-  retentionHours: number,
-  onError: (error: unknown) => void,
-): { stop(): void } {
-  const sweep = () => {
-    const olderThanUs = toMicroseconds(ledger.clock.now() - retentionHours * hourMs);
-    ledger.sessions.forgetAnswers(olderThanUs).catch(onError);
-  };
-  const timer = setInterval(sweep, Math.min(hourMs, (retentionHours * hourMs) / 4)).unref();
-  sweep();
-  return { stop: () => clearInterval(timer) };
 }

@@ -35,14 +35,17 @@ export interface EncodedMessages {
   readonly indexJson: string;
 }
 
-export function encodeMessages(messages: readonly Message[]): EncodedMessages {
+/** In the first entry of a piece: the turn gave up calls of the turn before. */
+export const abandonsFlag = 256;
+
+export function encodeMessages(messages: readonly Message[], firstFlags = 0): EncodedMessages {
   const pieces: Buffer[] = [];
   const index: (string | number)[][] = [];
   for (const message of messages) {
     const body = WireMessage.encode(message).finish();
     const head = lengthPrefix(body.length);
     pieces.push(head, body as Buffer);
-    let flags = 0;
+    let flags = index.length === 0 ? firstFlags : 0;
     for (const part of message.parts) flags |= part.content ? flagBits[part.content.$case] : 0;
     index.push([
       roleLetters[message.role],

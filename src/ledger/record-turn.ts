@@ -9,8 +9,8 @@ import {
 } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
 import type { TurnChange, TurnState } from "../storage/ledger/write-turns.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import {
@@ -75,7 +75,7 @@ export async function recordTurn(
     checkEnd(state, status, located.at(-1)!.field);
     const details = command.details ?? emptyTurnDetails;
     const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs);
-    const wire = messageRow(draft, begun, 0)!;
+    const wire = messageRow(draft, begun, 0, state)!;
     const ended = withResult(
       withMessages(begun, draft, state),
       status,

@@ -8,7 +8,7 @@ import {
   type StoredSession,
   sessionNotFound,
 } from "../storage/ledger/session-store.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 import { readPageToken, writePageToken } from "./page-token.js";

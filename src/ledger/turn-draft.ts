@@ -16,7 +16,7 @@ import type {
 import type { TurnState } from "../storage/ledger/write-turns.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { type EncodedMessages, encodeMessages } from "./message-codec.js";
+import { abandonsFlag, type EncodedMessages, encodeMessages } from "./message-codec.js";
 import { approximateBytes, countMessages, type MessageTokens } from "./message-text.js";
 import { OpenState } from "./open-state.js";
 
@@ -55,7 +55,12 @@ export async function draftMessages(
 }
 
 /** The row that holds a draft's messages as a turn's messages from an index on; none for no messages. */
-export function messageRow(draft: MessageDraft, turn: TurnRow, firstIndex: number): MessageRow | undefined {
+export function messageRow(
+  draft: MessageDraft,
+  turn: TurnRow,
+  firstIndex: number,
+  state: OpenState,
+): MessageRow | undefined {
   if (draft.located.length === 0) return undefined;
   const createTime = fromMicroseconds(draft.nowUs);
   const encoded: EncodedMessages = encodeMessages(
@@ -68,6 +73,7 @@ export function messageRow(draft: MessageDraft, turn: TurnRow, firstIndex: numbe
       contextO200kTokens: draft.tokens[index]!.context,
       createTime,
     })),
+    state.abandoned.length > 0 ? abandonsFlag : 0,
   );
   return {
     tenantId: turn.tenantId,

@@ -7,6 +7,7 @@ import type {
   ServerUnaryCall,
   ServerWritableStream,
 } from "@grpc/grpc-js";
+import type { DeepPartial } from "../contract/gen/quire/v1/message.js";
 import type { Clock, Ids } from "../domain/clock.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { Logger } from "../telemetry/logger.js";
@@ -29,7 +30,7 @@ export interface CallDeps {
 }
 
 /** Until tokens say otherwise. */
-const tenantId = "default";
+export const tenantId = "default";
 
 type AnyCall = Pick<ServerUnaryCall<unknown, unknown>, "on" | "cancelled" | "getDeadline">;
 
@@ -64,6 +65,15 @@ interface Codec<T> {
   encode(message: T): { finish(): Uint8Array };
 }
 
+interface RequestCodec<T> extends Codec<T> {
+  fromPartial(partial: DeepPartial<T>): T;
+}
+
+/** A method of the contract, with what makes a whole request of the fields that a caller gives. */
+export interface Method<Request, Response> extends MethodDefinition<Request, Response> {
+  fromPartial(partial: DeepPartial<Request>): Request;
+}
+
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** A request may be many megabytes; of empty elements, which take two bytes each, it could hold more than memory does. */
 const maxValues = 1_000_000;
@@ -96,11 +106,12 @@ function decodeStrictly<T>(bytes: Uint8Array, codec: Codec<T>): T {
  */
 export function method<Request, Response>(
   definition: MethodDefinition<Request, Response>,
-  request: Codec<Request>,
+  request: RequestCodec<Request>,
   response: Codec<Response>,
-): MethodDefinition<Request, Response> {
+): Method<Request, Response> {
   return {
     ...definition,
+    fromPartial: (partial) => request.fromPartial(partial),
     requestDeserialize: (bytes) => {
       try {
         return decodeStrictly(bytes, request);
@@ -198,7 +209,8 @@ class SendRoom<Request, Response> {
   }
 }
 
-function decoded<Request>(request: Request, name: string): Request {
+/** The request, if it is one. */
+export function decoded<Request>(request: Request, name: string): Request {
   if (request instanceof MalformedRequest) {
     throw new QuireError("MALFORMED_REQUEST", `the bytes are no request of ${name}`, {
       metadata: { method: name },

@@ -1,7 +1,13 @@
 import type { Server } from "@grpc/grpc-js";
 import { HealthImplementation, service } from "grpc-health-check";
 
-const names = ["", "quire.v1.LedgerService"];
+const names = [
+  "",
+  "quire.v1.LedgerService",
+  "quire.v1.CapsuleService",
+  "quire.v1.WorkspaceService",
+  "quire.v1.AssemblyService",
+];
 
 /**
  * Health, by the official package. When the server is told to stop, those who watch it hear so and are let go: their

@@ -3,13 +3,28 @@ import { readFileSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
+import type { AssemblyDeps } from "../assembly/deps.js";
+import type { CapsuleDeps } from "../capsule/capsules.js";
 import type { Config } from "../config/options.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { LedgerDeps } from "../ledger/deps.js";
 import type { Logger } from "../telemetry/logger.js";
+import type { WorkspaceDeps } from "../workspace/deps.js";
+import { assemblyHandlers, assemblyService } from "./handlers/assembly.js";
+import { capsuleHandlers, capsuleService } from "./handlers/capsule.js";
 import { ledgerHandlers, ledgerService } from "./handlers/ledger.js";
+import { workspaceHandlers, workspaceService } from "./handlers/workspace.js";
 import { addHealth } from "./health.js";
 import { createReflection } from "./reflection.js";
+import { grpcHandlers } from "./rpc.js";
+
+/** What the services are made of. */
+export interface Rooms {
+  readonly ledger: LedgerDeps;
+  readonly capsules: CapsuleDeps;
+  readonly workspaces: WorkspaceDeps;
+  readonly assembly: AssemblyDeps;
+}
 
 export interface RunningServer {
   /** Where it listens, with the ports that were chosen. */
@@ -18,7 +33,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export async function serve(config: Config, ledger: LedgerDeps, logger: Logger): Promise<RunningServer> {
+export async function serve(config: Config, rooms: Rooms, logger: Logger): Promise<RunningServer> {
   const server = new Server({
     "grpc.max_receive_message_length": config.maxRequestBytes,
     "grpc.max_send_message_length": -1,
@@ -29,7 +44,10 @@ export async function serve(config: Config, ledger: LedgerDeps, logger: Logger):
   setMaxListeners(0, stopping.signal, draining.signal);
   const signals = { stopping: stopping.signal, draining: draining.signal };
   const deps = { logger, clock: systemClock, ids: systemIds, ...signals };
-  server.addService(ledgerService, { ...ledgerHandlers(deps, ledger) });
+  server.addService(ledgerService, grpcHandlers(deps, ledgerHandlers(rooms.ledger, rooms.assembly)));
+  server.addService(capsuleService, grpcHandlers(deps, capsuleHandlers(rooms.capsules)));
+  server.addService(workspaceService, grpcHandlers(deps, workspaceHandlers(rooms.workspaces)));
+  server.addService(assemblyService, grpcHandlers(deps, assemblyHandlers(rooms.assembly)));
   addHealth(server, draining.signal);
   createReflection().addToServer(server);
 

@@ -1,5 +1,5 @@
 import { sha256 } from "../domain/hash.js";
-import type { WriteKey } from "../storage/ledger/stored-answers.js";
+import type { WriteKey } from "../storage/stored-answers.js";
 
 interface Codec<T> {
   encode(message: T): { finish(): Uint8Array };

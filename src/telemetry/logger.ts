@@ -8,7 +8,15 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export function createLogger(level: "debug" | "info" | "warn" | "error" | "silent", destination?: DestinationStream): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label: string) => ({ level: label }) } };
+export function createLogger(
+  level: "debug" | "info" | "warn" | "error" | "silent",
+  destination?: DestinationStream,
+): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
   return destination ? pino(options, destination) : pino(options);
 }

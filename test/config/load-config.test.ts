@@ -22,6 +22,11 @@ const samples: {
   maxRequestBytes: ["65536", "65536", 65536, 65536],
   historyCacheBytes: ["0", "0", 0, 0],
   requestRetentionHours: ["48", "48", 48, 48],
+  receiptRetentionHours: ["48", "48", 48, 48],
+  primeFile: ["p.md", "p.md", "p.md", "p.md"],
+  templatesFolder: ["t", "t", "t", "t"],
+  catalogueFile: ["m.json", "m.json", "m.json", "m.json"],
+  knobTableFile: ["k.json", "k.json", "k.json", "k.json"],
   watchPollMs: ["10", "10", 10, 10],
   shutdownGraceMs: ["0", "0", 0, 0],
   logLevel: ["debug", "debug", "debug", "debug"],
@@ -109,6 +114,7 @@ describe("load-config: a bad value", () => {
     ["requestRetentionHours", 0, "at least 1"],
     ["requestRetentionHours", "1.5", "must be a whole number"],
     ["requestRetentionHours", 1.5, "must be a whole number"],
+    ["receiptRetentionHours", 0, "at least 1"],
     ["watchPollMs", "9", "at least 10"],
     ["watchPollMs", " ", "must be a whole number"],
     ["shutdownGraceMs", null, "must be a whole number"],
@@ -139,7 +145,8 @@ describe("load-config: a bad value", () => {
 
   test("every setting but the file names has a bad value above", () => {
     const covered = new Set(bad.map(([key]) => key));
-    expect(keys.filter((key) => !covered.has(key))).toEqual(["tlsCertificate"]);
+    const fileNames = ["tlsCertificate", "primeFile", "templatesFolder", "catalogueFile", "knobTableFile"];
+    expect(keys.filter((key) => !covered.has(key))).toEqual(fileNames);
   });
 
   test("all problems come in one error, one line each", () => {

@@ -17,6 +17,7 @@ import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.
 import { decides } from "../ledger/message-parts.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer, type WireError, wireError } from "../support/server.js";
+import { AssemblyCalls } from "./assembly-reasons.js";
 import { CapturedLog, type LogLine } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
@@ -27,15 +28,20 @@ const longText = randomLetters(1_500_000);
 
 let server: TestServer;
 let ledger: LedgerCalls;
+let assembly: AssemblyCalls;
 let log: CapturedLog;
 
 beforeAll(async () => {
   log = new CapturedLog();
   server = await startTestServer({}, log.logger);
   ledger = ledgerCalls(server.ledger);
+  assembly = new AssemblyCalls(server);
 });
 
-afterAll(() => server.stop());
+afterAll(async () => {
+  assembly.close();
+  await server.stop();
+});
 
 /** Everything that a client can see of what is stored. */
 async function snapshot(calls: LedgerCalls): Promise<string> {
@@ -223,6 +229,49 @@ const cases: { readonly [Key in Reason]: Case } = {
   SHUTTING_DOWN: { provoke: stopUnderWrite },
   STORAGE_UNAVAILABLE: { provoke: fillDisk },
   INTERNAL: { metadata: { incident: expect.stringMatching(/^[0-9a-f-]{36}$/) }, provoke: corruptRow },
+  CAPSULE_NOT_FOUND: refused(
+    { metadata: { capsule: "nobody" } },
+    async () => () => assembly.getCapsule("nobody"),
+  ),
+  VERSION_MISMATCH: refused({ fields: ["expected_version"], metadata: { version: "1" } }, async () => {
+    await assembly.putCapsule("versioned");
+    return () => assembly.putCapsule("versioned", 5, 4);
+  }),
+  LEARNING_DISABLED: refused({ metadata: { capsule: "settled" } }, async () => {
+    await assembly.putCapsule("settled");
+    return () => assembly.recordOutcome("settled");
+  }),
+  WORKSPACE_NOT_FOUND: refused(
+    { metadata: { workspace: "nowhere" } },
+    async () => () => assembly.getWorkspace("nowhere"),
+  ),
+  DOCUMENT_NOT_FOUND: refused({ metadata: { path: "SOUL.md" } }, async () => {
+    await assembly.putWorkspace("bare");
+    return () => assembly.getDocument("bare", "SOUL.md");
+  }),
+  TOOLSET_NOT_FOUND: refused({ metadata: { toolset: "none" } }, async () => {
+    await assembly.putWorkspace("toolless");
+    return () => assembly.getToolset("toolless", "none");
+  }),
+  LANE_EXCEEDED: refused({ metadata: { lane: "system", limit: expect.any(String) } }, async ({ session }) => {
+    await assembly.putCapsule("wordy", 500);
+    const settings = { policy: "BUDGET_POLICY_STRICT_FAIL" as const };
+    return () => assembly.build({ session, capsule: "wordy", settings, maxContextTokens: 1_000 });
+  }),
+  CONTEXT_TOO_LARGE: refused({ metadata: { available: "500", tools: "0" } }, async ({ session }) => {
+    await assembly.putCapsule("endless", 2_000);
+    return () => assembly.build({ session, capsule: "endless", maxContextTokens: 500 });
+  }),
+  RECEIPT_NOT_FOUND: refused(
+    { metadata: { receipt_id: noTurn } },
+    async () => () => assembly.getReceipt(noTurn),
+  ),
+  RECEIPT_EXPIRED: refused({ metadata: { receipt_id: expect.any(String) } }, async ({ session }) => {
+    await assembly.putCapsule("forgotten");
+    const { context } = await assembly.build({ session, capsule: "forgotten" });
+    await assembly.dropLayers();
+    return () => assembly.replay(context!.assemblyId);
+  }),
 };
 
 async function openTurn({ session, head }: Scene): Promise<Turn> {

@@ -9,11 +9,9 @@ import {
   TurnScope,
 } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
-import { createLedger } from "../../src/ledger/ledger.js";
+import { openEngine } from "../../src/engine.js";
 import { serve } from "../../src/server/serve.js";
-import { openDatabase } from "../../src/storage/database.js";
 import { openDatabase as openFile } from "../../src/storage/driver/database-sync.js";
-import { TokenCounter } from "../../src/tokens/token-counter.js";
 import {
   allTurns,
   type LedgerCalls,
@@ -60,19 +58,17 @@ const ofSession = (value: string) => StreamHistoryRequest.create({ thread: { $ca
 describe("a stream that nobody reads on", () => {
   /** The parts that startServer puts together, with the reads of the database in sight. */
   async function startObserved() {
-    const database = await openDatabase({ url: server.config.database, poolSize: 2 });
-    const counter = new TokenCounter();
-    const parts = createLedger({ database, counter, historyCacheBytes: 0, watchPollMs: 500 });
     const log = new CapturedLog();
-    const reads = vi.spyOn(parts.threads, "readSegment");
-    const config = loadConfig({ env: {}, flags: { listen: "127.0.0.1:0" } });
-    const running = await serve(config, parts, log.logger);
+    const flags = { listen: "127.0.0.1:0", database: server.config.database, historyCacheBytes: 0 };
+    const config = loadConfig({ env: {}, flags });
+    const engine = await openEngine(config, log.logger);
+    const reads = vi.spyOn(engine.ledger.threads, "readSegment");
+    const running = await serve(config, engine, log.logger);
     const client = new LedgerServiceClient(running.addresses[0]!, credentials.createInsecure());
     onTestFinished(async () => {
       client.close();
       await running.stop();
-      await counter.close();
-      await database.close();
+      await engine.close();
     });
     return { client, log, readCount: () => reads.mock.calls.length };
   }

@@ -7,11 +7,17 @@ export function user(text: string): Message {
 }
 
 export function assistant(text: string): Message {
-  return Message.create({ role: MessageRole.ASSISTANT, parts: [{ content: { $case: "text", value: { text } } }] });
+  return Message.create({
+    role: MessageRole.ASSISTANT,
+    parts: [{ content: { $case: "text", value: { text } } }],
+  });
 }
 
 export function system(text: string): Message {
-  return Message.create({ role: MessageRole.SYSTEM, parts: [{ content: { $case: "text", value: { text } } }] });
+  return Message.create({
+    role: MessageRole.SYSTEM,
+    parts: [{ content: { $case: "text", value: { text } } }],
+  });
 }
 
 export function toolCalls(...callIds: readonly string[]): Message {

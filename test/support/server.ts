@@ -27,7 +27,12 @@ export async function startTestServer(
   const folder = await mkdtemp(join(tmpdir(), "quire-test-"));
   const config = loadConfig({
     env: {},
-    flags: { listen: "127.0.0.1:0", database: `file:${join(folder, "quire.db")}`, logLevel: "silent", ...flags },
+    flags: {
+      listen: "127.0.0.1:0",
+      database: `file:${join(folder, "quire.db")}`,
+      logLevel: "silent",
+      ...flags,
+    },
   });
   const server = await startServer(config, logger);
   const clients: LedgerServiceClient[] = [];
@@ -86,7 +91,8 @@ export function wireError(error: unknown): WireError {
   const { code, details, metadata } = error as { code: number; details: string; metadata: Metadata };
   const [bytes] = metadata.get("grpc-status-details-bin");
   const status = bytes ? Status.decode(bytes as Buffer) : undefined;
-  const find = (name: string) => status?.details.find((detail) => detail.typeUrl.endsWith(`/google.rpc.${name}`))?.value;
+  const find = (name: string) =>
+    status?.details.find((detail) => detail.typeUrl.endsWith(`/google.rpc.${name}`))?.value;
   const info = find("ErrorInfo");
   const bad = find("BadRequest");
   const retry = find("RetryInfo");

@@ -12,7 +12,12 @@ export interface ServerFlags {
 
 /** The flags of a command that talks to a server. */
 export function addServerFlags(command: Command): Command {
-  return addJsonFlag(command)
+  return addAddressFlags(addJsonFlag(command));
+}
+
+/** The flags that say where the server is. */
+export function addAddressFlags(command: Command): Command {
+  return command
     .option(
       "--address <address>",
       `the server: host:port or unix:/path (QUIRE_ADDRESS; default ${defaultAddress})`,

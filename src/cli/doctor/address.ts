@@ -21,7 +21,7 @@ export async function checkAddress(address: string, authorities: Buffer | undefi
 }
 
 /** The answer of the standard health service; empty when there is none. */
-function health(address: string, authorities: Buffer | undefined): Promise<string> {
+export function health(address: string, authorities: Buffer | undefined): Promise<string> {
   const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();
   const client = new Client(address, channel);
   const options = { deadline: Date.now() + DEADLINE_MS };

@@ -23,7 +23,7 @@ export async function writeTurn(ledger: Ledger, turn: PlannedTurn, place: TurnPl
   const batches = batched(turn.messages);
   const result = AgentResult.fromPartial(turn.result);
   const { details, status: end, abandonOpenItems } = turn;
-  const common = { ...place, onHeadMoved: OnHeadMoved.FAIL, details, abandonOpenItems };
+  const common = { ...place, onHeadMoved: OnHeadMoved.FAIL, details, abandonOpenItems, assemblyId: "" };
   if (batches.length <= 1) {
     const request = { ...common, messages: turn.messages, result, status: end };
     return (await retrying(() => ledger.recordTurn(request))).turn?.id ?? "";

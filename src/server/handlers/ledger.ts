@@ -1,3 +1,5 @@
+import { attachContext } from "../../assembly/attach-context.js";
+import type { AssemblyDeps } from "../../assembly/deps.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import { appendMessages } from "../../ledger/append-messages.js";
 import { beginTurn } from "../../ledger/begin-turn.js";
@@ -16,74 +18,77 @@ import {
 } from "../../ledger/sessions.js";
 import { streamHistory } from "../../ledger/stream-history.js";
 import { watchSession } from "../../ledger/watch-session.js";
-import { type CallContext, type CallDeps, method, serverStream, unary } from "../call.js";
+import type { WriteKey } from "../../storage/stored-answers.js";
+import { type CallContext, method } from "../call.js";
+import { type RpcsOf, rpc, streamRpc } from "../rpc.js";
 import * as validation from "../validation/ledger.js";
 import { writeKey } from "../write-key.js";
 
 const defaultPageSize = 50;
 
 /** LedgerService: each RPC is its validation and one command of the ledger. */
-export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerServiceServer {
+export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): RpcsOf<wire.LedgerServiceServer> {
+  /** The turn with the context that its assembly sent. A request that was answered before needs none of it again. */
+  const withContext = async <Request extends wire.RecordTurnRequest | wire.BeginTurnRequest>(
+    key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
+    request: Request,
+  ): Promise<Request> => {
+    if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key))) return request;
+    return { ...request, messages: await attachContext(assembly, key.tenantId, request) };
+  };
   return {
-    createSession: unary(deps, "CreateSession", validation.validateCreateSession, (request, { tenantId }) =>
+    createSession: rpc("CreateSession", validation.validateCreateSession, (request, { tenantId }) =>
       createSession(
         ledger,
         writeKey(tenantId, "CreateSession", request, wire.CreateSessionRequest, wire.CreateSessionResponse),
         request,
       ),
     ),
-    getSession: unary(deps, "GetSession", validation.validateGetSession, (request, { tenantId }) =>
+    getSession: rpc("GetSession", validation.validateGetSession, (request, { tenantId }) =>
       getSession(ledger, tenantId, request.session),
     ),
-    listSessions: unary(deps, "ListSessions", validation.validateListSessions, (request, { tenantId }) =>
+    listSessions: rpc("ListSessions", validation.validateListSessions, (request, { tenantId }) =>
       listSessions(ledger, tenantId, { ...request, pageSize: request.pageSize || defaultPageSize }),
     ),
-    updateSession: unary(deps, "UpdateSession", validation.validateUpdateSession, (request, { tenantId }) =>
+    updateSession: rpc("UpdateSession", validation.validateUpdateSession, (request, { tenantId }) =>
       updateSession(
         ledger,
         writeKey(tenantId, "UpdateSession", request, wire.UpdateSessionRequest, wire.UpdateSessionResponse),
         request,
       ),
     ),
-    deleteSession: unary(deps, "DeleteSession", validation.validateDeleteSession, (request, { tenantId }) =>
-      deleteSession(
+    deleteSession: rpc("DeleteSession", validation.validateDeleteSession, async (request, { tenantId }) => {
+      const deleted = await deleteSession(
         ledger,
         writeKey(tenantId, "DeleteSession", request, wire.DeleteSessionRequest, wire.DeleteSessionResponse),
         request.session,
-      ),
-    ),
-    forkSession: unary(deps, "ForkSession", validation.validateForkSession, (request, { tenantId }) =>
+      );
+      assembly.receipts.dropSession(tenantId, deleted.sessionId);
+      return deleted;
+    }),
+    forkSession: rpc("ForkSession", validation.validateForkSession, (request, { tenantId }) =>
       forkSession(
         ledger,
         writeKey(tenantId, "ForkSession", request, wire.ForkSessionRequest, wire.ForkSessionResponse),
         { ...request, from: request.from! },
       ),
     ),
-    aliasSession: unary(deps, "AliasSession", validation.validateAliasSession, (request, { tenantId }) =>
+    aliasSession: rpc("AliasSession", validation.validateAliasSession, (request, { tenantId }) =>
       aliasSession(
         ledger,
         writeKey(tenantId, "AliasSession", request, wire.AliasSessionRequest, wire.AliasSessionResponse),
         request,
       ),
     ),
-    recordTurn: unary(deps, "RecordTurn", validation.validateRecordTurn, (request, { tenantId, signal }) =>
-      recordTurn(
-        ledger,
-        writeKey(tenantId, "RecordTurn", request, wire.RecordTurnRequest, wire.RecordTurnResponse),
-        request,
-        signal,
-      ),
-    ),
-    beginTurn: unary(deps, "BeginTurn", validation.validateBeginTurn, (request, { tenantId, signal }) =>
-      beginTurn(
-        ledger,
-        writeKey(tenantId, "BeginTurn", request, wire.BeginTurnRequest, wire.BeginTurnResponse),
-        request,
-        signal,
-      ),
-    ),
-    appendMessages: unary(
-      deps,
+    recordTurn: rpc("RecordTurn", validation.validateRecordTurn, async (request, { tenantId, signal }) => {
+      const key = writeKey(tenantId, "RecordTurn", request, wire.RecordTurnRequest, wire.RecordTurnResponse);
+      return recordTurn(ledger, key, await withContext(key, request), signal);
+    }),
+    beginTurn: rpc("BeginTurn", validation.validateBeginTurn, async (request, { tenantId, signal }) => {
+      const key = writeKey(tenantId, "BeginTurn", request, wire.BeginTurnRequest, wire.BeginTurnResponse);
+      return beginTurn(ledger, key, await withContext(key, request), signal);
+    }),
+    appendMessages: rpc(
       "AppendMessages",
       validation.validateAppendMessages,
       (request, { tenantId, signal }) =>
@@ -100,22 +105,18 @@ export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerS
           signal,
         ),
     ),
-    completeTurn: unary(
-      deps,
-      "CompleteTurn",
-      validation.validateCompleteTurn,
-      (request, { tenantId, signal }) =>
-        completeTurn(
-          ledger,
-          writeKey(tenantId, "CompleteTurn", request, wire.CompleteTurnRequest, wire.CompleteTurnResponse),
-          request,
-          signal,
-        ),
+    completeTurn: rpc("CompleteTurn", validation.validateCompleteTurn, (request, { tenantId, signal }) =>
+      completeTurn(
+        ledger,
+        writeKey(tenantId, "CompleteTurn", request, wire.CompleteTurnRequest, wire.CompleteTurnResponse),
+        request,
+        signal,
+      ),
     ),
-    getTurn: unary(deps, "GetTurn", validation.validateGetTurn, (request, { tenantId }) =>
+    getTurn: rpc("GetTurn", validation.validateGetTurn, (request, { tenantId }) =>
       getTurn(ledger, tenantId, request.turnId),
     ),
-    listTurns: unary(deps, "ListTurns", validation.validateListTurns, (request, { tenantId }) =>
+    listTurns: rpc("ListTurns", validation.validateListTurns, (request, { tenantId }) =>
       listTurns(ledger, tenantId, {
         ...request,
         scope: request.scope === wire.TurnScope.WRITTEN ? "written" : "thread",
@@ -123,19 +124,17 @@ export function ledgerHandlers(deps: CallDeps, ledger: LedgerDeps): wire.LedgerS
       }),
     ),
     // Both views are the whole thread as long as no thread has a compaction.
-    streamHistory: serverStream<wire.StreamHistoryRequest, wire.StreamHistoryResponse>(
-      deps,
+    streamHistory: streamRpc<wire.StreamHistoryRequest, wire.StreamHistoryResponse>(
       "StreamHistory",
       validation.validateStreamHistory,
       (request, { tenantId, signal }) =>
         streamHistory(ledger, tenantId, { ...request, thread: request.thread! }, signal),
     ),
-    watchSession: serverStream(
-      deps,
+    watchSession: streamRpc(
       "WatchSession",
       validation.validateWatchSession,
       (request, context) => watchEvents(ledger, request, context),
-      deps.draining,
+      { endless: true },
     ),
   };
 }

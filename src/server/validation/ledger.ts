@@ -107,6 +107,7 @@ export const validateRecordTurn = checked<wire.RecordTurnRequest>((checker, requ
   checker.uuid("parent_turn_id", request.parentTurnId, false);
   checker.known("on_head_moved", request.onHeadMoved);
   checker.oneOf("status", request.status, endStatuses);
+  checker.uuid("assembly_id", request.assemblyId, false);
   checkDetails(checker, request.details);
   checkMessages(checker, "messages", request.messages, 0);
   checkResult(checker, request.result);
@@ -120,6 +121,7 @@ export const validateBeginTurn = checked<wire.BeginTurnRequest>((checker, reques
   checker.text("session", request.session, name);
   checker.uuid("parent_turn_id", request.parentTurnId, false);
   checker.known("on_head_moved", request.onHeadMoved);
+  checker.uuid("assembly_id", request.assemblyId, false);
   checkDetails(checker, request.details);
   checkMessages(checker, "messages", request.messages, 0);
 });

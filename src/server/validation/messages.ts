@@ -60,7 +60,7 @@ function isJsonObject(json: string): boolean {
   }
 }
 
-function checkPart(checker: Checker, field: string, part: Part): void {
+export function checkPart(checker: Checker, field: string, part: Part): void {
   const content = part.content;
   switch (content?.$case) {
     case undefined:

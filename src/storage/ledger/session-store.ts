@@ -2,8 +2,8 @@ import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import type { HeadMoveRow, SessionRow, StoredAnswerRow, TurnRow } from "./rows.js";
-import { replayAnswer, storedAnswerRow, type WriteKey } from "./stored-answers.js";
+import { findAnswer, idempotentWrite, type WriteKey } from "../stored-answers.js";
+import type { HeadMoveRow, SessionRow, TurnRow } from "./rows.js";
 import { erasureLock } from "./write-turns.js";
 
 const erasureLocks = {
@@ -77,10 +77,7 @@ export class SessionStore {
     );
   }
 
-  /**
-   * One write: replays the stored answer where there is one, else does the work and stores its answer, all in one
-   * transaction.
-   */
+  /** One idempotent write to sessions. */
   async write<Answer>(
     key: WriteKey<Answer>,
     createdUs: bigint,
@@ -90,28 +87,30 @@ export class SessionStore {
     lock: "shared" | "exclusive" = "shared",
     lockedSessionId?: string,
   ): Promise<Answer> {
+    const sessionIn = (tx: PrismaTransaction) =>
+      new SessionTransaction(tx, key.tenantId, this.database.dialect);
     try {
-      return await this.database.transaction(async (tx) => {
-        const session = new SessionTransaction(tx, key.tenantId, this.database.dialect);
-        await session.takeLocks(lock, lockedSessionId);
-        const stored = await findAnswer(tx, key);
-        if (stored) return replayAnswer(key, stored);
-        const { answer, sessionId } = await work(session);
-        if (key.requestId !== "") {
-          await tx.storedAnswer.create({ data: storedAnswerRow(key, answer, sessionId, createdUs) });
-        }
-        return answer;
-      });
+      return await idempotentWrite(
+        this.database,
+        key,
+        createdUs,
+        (tx) => work(sessionIn(tx)),
+        (tx) => sessionIn(tx).takeLocks(lock, lockedSessionId),
+      );
     } catch (error) {
-      if (!(error instanceof QuireError)) throw error;
       // Done again, with the session locked before it is read.
-      const changed = error.cause instanceof SessionChanged ? error.cause.sessionId : lockedSessionId;
-      if (changed !== lockedSessionId) return this.write(key, createdUs, work, lock, changed);
-      // Another server may have done this very request meanwhile, and may be the reason for the refusal.
-      const stored = await this.reading((client) => findAnswer(client, key));
-      if (!stored) throw error;
-      return replayAnswer(key, stored);
+      const changed =
+        error instanceof QuireError && error.cause instanceof SessionChanged
+          ? error.cause.sessionId
+          : undefined;
+      if (changed === undefined || changed === lockedSessionId) throw error;
+      return this.write(key, createdUs, work, lock, changed);
     }
+  }
+
+  /** Whether this very request, or another under its id, was answered before. */
+  async isAnswered(key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">): Promise<boolean> {
+    return (await this.reading((client) => findAnswer(client, key))) !== undefined;
   }
 
   /** Removes stored answers that are older. */
@@ -245,16 +244,6 @@ export class SessionTransaction {
 function beginsWith(prefix: string, dialect: Dialect) {
   if (dialect === "postgresql") return { startsWith: prefix.replaceAll(/[\\%_]/g, "\\$&") };
   return { gte: prefix, lt: `${prefix}\u{10ffff}` };
-}
-
-async function findAnswer<Answer>(
-  client: PrismaTransaction,
-  key: WriteKey<Answer>,
-): Promise<StoredAnswerRow | undefined> {
-  const { tenantId, method, requestId } = key;
-  if (requestId === "") return undefined;
-  const where = { tenantId_method_requestId: { tenantId, method, requestId } };
-  return (await client.storedAnswer.findUnique({ where })) ?? undefined;
 }
 
 async function findSession(

@@ -1,8 +1,16 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "../database.js";
-import { asBuffer } from "../sql.js";
+import { asBuffer, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { type MessageRow, type SessionHead, sessionHeadShape, type TurnRow } from "./rows.js";
+import {
+  type MessageRow,
+  type ParentTurn,
+  parentShape,
+  type SessionHead,
+  sessionHeadShape,
+  type TurnRow,
+  turnShape,
+} from "./rows.js";
 
 /** A finished turn's place. */
 export interface ThreadPosition {
@@ -25,6 +33,13 @@ export interface StoredTurnMessages {
   readonly indexes: readonly string[];
 }
 
+/** A session, the turn at its head, and the tenant's erasure epoch. */
+export interface FoundThread {
+  readonly session: SessionHead;
+  readonly head: ParentTurn | undefined;
+  readonly epoch: number;
+}
+
 interface BranchLink {
   readonly parentBranchId: string | null;
   readonly forkDepth: number;
@@ -42,16 +57,20 @@ export class ThreadStore {
     tenantId: string,
     name: string,
   ): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
-    for (const where of headLookups) {
-      const [row] = await this.query(`${selectHead} ${where}`, [tenantId, name]);
-      if (row) {
-        return {
-          session: sessionHeadShape.read(row)!,
-          epoch: Number(row[sessionHeadShape.columns.length] ?? 0),
-        };
+    const row = await this.lookUp(selectHead, tenantId, name);
+    return row && { session: sessionHeadShape.read(row)!, epoch: epochOf(row) };
+  }
+
+  /** The same with the turn at the head, which is missing in a session without turns. */
+  async findThread(tenantId: string, name: string): Promise<FoundThread | undefined> {
+    const row = await this.lookUp(selectThread, tenantId, name);
+    return (
+      row && {
+        session: sessionHeadShape.read(row)!,
+        epoch: epochOf(row),
+        head: parentShape.read(row, epochColumn + 1),
       }
-    }
-    return undefined;
+    );
   }
 
   async epoch(tenantId: string): Promise<number> {
@@ -60,10 +79,8 @@ export class ThreadStore {
   }
 
   async findTurn(tenantId: string, turnId: string): Promise<TurnRow | undefined> {
-    const row = await this.reading(() =>
-      this.database.reader.turn.findUnique({ where: { tenantId_id: { tenantId, id: turnId } } }),
-    );
-    return row ?? undefined;
+    const [row] = await this.query(selectTurn, [tenantId, turnId]);
+    return row && turnShape.read(row);
   }
 
   async findMessages(tenantId: string, turnId: string): Promise<MessageRow[]> {
@@ -162,6 +179,15 @@ export class ThreadStore {
     );
   }
 
+  /** A session by its label, else by its id, else by an alias. */
+  private async lookUp(select: string, tenantId: string, name: string): Promise<SqlRow | undefined> {
+    for (const where of headLookups) {
+      const [row] = await this.query(`${select} ${where}`, [tenantId, name]);
+      if (row) return row;
+    }
+    return undefined;
+  }
+
   private async link(tenantId: string, branchId: string): Promise<BranchLink> {
     const key = `${tenantId}/${branchId}`;
     const known = this.links.get(key);
@@ -191,7 +217,11 @@ export class ThreadStore {
   }
 }
 
-const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id WHERE s.tenant_id = ? AND`;
+const epochColumn = sessionHeadShape.columns.length;
+const withEpoch = "FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id";
+const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`;
+const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
+const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
 const headLookups = [
   "s.label = ?",
   "s.id = ?",
@@ -199,3 +229,7 @@ const headLookups = [
 ];
 const selectSegment =
   "SELECT turn_id, depth, index_json, wire FROM messages WHERE tenant_id = ? AND branch_id = ? AND depth BETWEEN ? AND ? ORDER BY depth, first_index";
+
+function epochOf(row: SqlRow): number {
+  return Number(row[epochColumn] ?? 0);
+}

@@ -2,6 +2,7 @@ import { QuireError } from "../../errors/quire-error.js";
 import type { Database } from "../database.js";
 import { asBuffer, list, placeholders, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
+import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
 import { lockRows, lockSessions } from "./lock-sessions.js";
 import {
@@ -20,7 +21,6 @@ import {
   type TurnRow,
   turnShape,
 } from "./rows.js";
-import { replayAnswer, storedAnswerRow, type WriteKey } from "./stored-answers.js";
 
 /** What a write finds when its transaction begins. Locked until the transaction ends. */
 export interface TurnState {

@@ -18,6 +18,21 @@ export { Prisma }
 export * as $Enums from './enums.js'
 export * from './enums.js';
 /**
+ * Model CapsuleHead
+ * The name of a capsule, and which version is its latest.
+ */
+export type CapsuleHead = Prisma.CapsuleHeadModel
+/**
+ * Model CapsuleVersion
+ * One version of a capsule: its body in wire form, and the SHA-256 of that.
+ */
+export type CapsuleVersion = Prisma.CapsuleVersionModel
+/**
+ * Model ContentBlob
+ * Bytes that never change, under their SHA-256.
+ */
+export type ContentBlob = Prisma.ContentBlobModel
+/**
  * Model Session
  * A label that points at the head of a thread.
  */
@@ -58,3 +73,28 @@ export type StoredAnswer = Prisma.StoredAnswerModel
  * Grows with every erasure, so that caches of turns know when to forget.
  */
 export type ErasureEpoch = Prisma.ErasureEpochModel
+/**
+ * Model Receipt
+ * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
+ */
+export type Receipt = Prisma.ReceiptModel
+/**
+ * Model ReceiptBlob
+ * A layer that receipts name by its SHA-256.
+ */
+export type ReceiptBlob = Prisma.ReceiptBlobModel
+/**
+ * Model Workspace
+ * Where an agent works.
+ */
+export type Workspace = Prisma.WorkspaceModel
+/**
+ * Model WorkspaceDocument
+ * The newest version of a document. It stays when the document is removed, so that one that comes back counts on.
+ */
+export type WorkspaceDocument = Prisma.WorkspaceDocumentModel
+/**
+ * Model WorkspaceToolset
+ * The newest version of a toolset; kept when it is removed, as a document is. Its blob is its wire form.
+ */
+export type WorkspaceToolset = Prisma.WorkspaceToolsetModel

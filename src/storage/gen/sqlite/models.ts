@@ -8,6 +8,9 @@
  *
  * 🟢 You can import this file directly.
  */
+export type * from './models/CapsuleHead.js'
+export type * from './models/CapsuleVersion.js'
+export type * from './models/ContentBlob.js'
 export type * from './models/Session.js'
 export type * from './models/SessionAlias.js'
 export type * from './models/Branch.js'
@@ -16,4 +19,9 @@ export type * from './models/MessageRow.js'
 export type * from './models/HeadMove.js'
 export type * from './models/StoredAnswer.js'
 export type * from './models/ErasureEpoch.js'
+export type * from './models/Receipt.js'
+export type * from './models/ReceiptBlob.js'
+export type * from './models/Workspace.js'
+export type * from './models/WorkspaceDocument.js'
+export type * from './models/WorkspaceToolset.js'
 export type * from './commonInputTypes.js'

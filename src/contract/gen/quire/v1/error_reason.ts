@@ -181,7 +181,8 @@ export const ErrorReason = {
    */
   SHUTTING_DOWN: "ERROR_REASON_SHUTTING_DOWN",
   /**
-   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE: the database cannot be reached or is full. Nothing was written. UNAVAILABLE, with RetryInfo.
+   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE: the database cannot be reached or is full. Nothing was written, unless the
+   * message says that the answer to the commit was lost: then a retry with the same request_id tells. UNAVAILABLE, with RetryInfo.
    *
    *   { "reason": "STORAGE_UNAVAILABLE", "domain": "quire.v1" }
    */
@@ -192,6 +193,66 @@ export const ErrorReason = {
    *   { "reason": "INTERNAL", "domain": "quire.v1", "metadata": { "incident": "0198c0de-0000-7000-8000-000000000004" } }
    */
   INTERNAL: "ERROR_REASON_INTERNAL",
+  /**
+   * CAPSULE_NOT_FOUND - ERROR_REASON_CAPSULE_NOT_FOUND: no capsule has this name, or not this version. NOT_FOUND.
+   *
+   *   { "reason": "CAPSULE_NOT_FOUND", "domain": "quire.v1", "metadata": { "capsule": "atlas" } }
+   */
+  CAPSULE_NOT_FOUND: "ERROR_REASON_CAPSULE_NOT_FOUND",
+  /**
+   * VERSION_MISMATCH - ERROR_REASON_VERSION_MISMATCH: the latest version is another than expected. ABORTED.
+   *
+   *   { "reason": "VERSION_MISMATCH", "domain": "quire.v1", "metadata": { "version": "4" } }
+   */
+  VERSION_MISMATCH: "ERROR_REASON_VERSION_MISMATCH",
+  /**
+   * LEARNING_DISABLED - ERROR_REASON_LEARNING_DISABLED: the capsule's governance does not allow learning. FAILED_PRECONDITION.
+   *
+   *   { "reason": "LEARNING_DISABLED", "domain": "quire.v1", "metadata": { "capsule": "atlas" } }
+   */
+  LEARNING_DISABLED: "ERROR_REASON_LEARNING_DISABLED",
+  /**
+   * WORKSPACE_NOT_FOUND - ERROR_REASON_WORKSPACE_NOT_FOUND: no workspace has this name. NOT_FOUND.
+   *
+   *   { "reason": "WORKSPACE_NOT_FOUND", "domain": "quire.v1", "metadata": { "workspace": "home" } }
+   */
+  WORKSPACE_NOT_FOUND: "ERROR_REASON_WORKSPACE_NOT_FOUND",
+  /**
+   * DOCUMENT_NOT_FOUND - ERROR_REASON_DOCUMENT_NOT_FOUND: the workspace has no such document. NOT_FOUND.
+   *
+   *   { "reason": "DOCUMENT_NOT_FOUND", "domain": "quire.v1", "metadata": { "path": "SOUL.md" } }
+   */
+  DOCUMENT_NOT_FOUND: "ERROR_REASON_DOCUMENT_NOT_FOUND",
+  /**
+   * TOOLSET_NOT_FOUND - ERROR_REASON_TOOLSET_NOT_FOUND: the workspace has no such toolset. NOT_FOUND.
+   *
+   *   { "reason": "TOOLSET_NOT_FOUND", "domain": "quire.v1", "metadata": { "toolset": "default" } }
+   */
+  TOOLSET_NOT_FOUND: "ERROR_REASON_TOOLSET_NOT_FOUND",
+  /**
+   * LANE_EXCEEDED - ERROR_REASON_LANE_EXCEEDED: a lane is over its share, under STRICT_FAIL. FAILED_PRECONDITION.
+   *
+   *   { "reason": "LANE_EXCEEDED", "domain": "quire.v1", "metadata": { "lane": "system", "tokens": "5000", "limit": "4096" } }
+   */
+  LANE_EXCEEDED: "ERROR_REASON_LANE_EXCEEDED",
+  /**
+   * CONTEXT_TOO_LARGE - ERROR_REASON_CONTEXT_TOO_LARGE: what may never be cut does not fit. FAILED_PRECONDITION, with each part's tokens.
+   *
+   *   { "reason": "CONTEXT_TOO_LARGE", "domain": "quire.v1", "metadata": { "system": "90000", "tools": "40000", "event": "3000", "open_calls": "0", "available": "103424" } }
+   */
+  CONTEXT_TOO_LARGE: "ERROR_REASON_CONTEXT_TOO_LARGE",
+  /**
+   * RECEIPT_NOT_FOUND - ERROR_REASON_RECEIPT_NOT_FOUND: there is no such receipt. NOT_FOUND.
+   *
+   *   { "reason": "RECEIPT_NOT_FOUND", "domain": "quire.v1", "metadata": { "receipt_id": "0198c0de-0000-7000-8000-000000000005" } }
+   */
+  RECEIPT_NOT_FOUND: "ERROR_REASON_RECEIPT_NOT_FOUND",
+  /**
+   * RECEIPT_EXPIRED - ERROR_REASON_RECEIPT_EXPIRED: what the receipt names is no longer kept. FAILED_PRECONDITION.
+   *
+   *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1", "metadata": { "receipt_id": "0198c0de-0000-7000-8000-000000000005" } }
+   */
+  RECEIPT_EXPIRED: "ERROR_REASON_RECEIPT_EXPIRED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -228,6 +289,16 @@ export namespace ErrorReason {
   export type SHUTTING_DOWN = typeof ErrorReason.SHUTTING_DOWN;
   export type STORAGE_UNAVAILABLE = typeof ErrorReason.STORAGE_UNAVAILABLE;
   export type INTERNAL = typeof ErrorReason.INTERNAL;
+  export type CAPSULE_NOT_FOUND = typeof ErrorReason.CAPSULE_NOT_FOUND;
+  export type VERSION_MISMATCH = typeof ErrorReason.VERSION_MISMATCH;
+  export type LEARNING_DISABLED = typeof ErrorReason.LEARNING_DISABLED;
+  export type WORKSPACE_NOT_FOUND = typeof ErrorReason.WORKSPACE_NOT_FOUND;
+  export type DOCUMENT_NOT_FOUND = typeof ErrorReason.DOCUMENT_NOT_FOUND;
+  export type TOOLSET_NOT_FOUND = typeof ErrorReason.TOOLSET_NOT_FOUND;
+  export type LANE_EXCEEDED = typeof ErrorReason.LANE_EXCEEDED;
+  export type CONTEXT_TOO_LARGE = typeof ErrorReason.CONTEXT_TOO_LARGE;
+  export type RECEIPT_NOT_FOUND = typeof ErrorReason.RECEIPT_NOT_FOUND;
+  export type RECEIPT_EXPIRED = typeof ErrorReason.RECEIPT_EXPIRED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -323,6 +394,36 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 29:
     case "ERROR_REASON_INTERNAL":
       return ErrorReason.INTERNAL;
+    case 30:
+    case "ERROR_REASON_CAPSULE_NOT_FOUND":
+      return ErrorReason.CAPSULE_NOT_FOUND;
+    case 31:
+    case "ERROR_REASON_VERSION_MISMATCH":
+      return ErrorReason.VERSION_MISMATCH;
+    case 32:
+    case "ERROR_REASON_LEARNING_DISABLED":
+      return ErrorReason.LEARNING_DISABLED;
+    case 33:
+    case "ERROR_REASON_WORKSPACE_NOT_FOUND":
+      return ErrorReason.WORKSPACE_NOT_FOUND;
+    case 34:
+    case "ERROR_REASON_DOCUMENT_NOT_FOUND":
+      return ErrorReason.DOCUMENT_NOT_FOUND;
+    case 35:
+    case "ERROR_REASON_TOOLSET_NOT_FOUND":
+      return ErrorReason.TOOLSET_NOT_FOUND;
+    case 36:
+    case "ERROR_REASON_LANE_EXCEEDED":
+      return ErrorReason.LANE_EXCEEDED;
+    case 37:
+    case "ERROR_REASON_CONTEXT_TOO_LARGE":
+      return ErrorReason.CONTEXT_TOO_LARGE;
+    case 38:
+    case "ERROR_REASON_RECEIPT_NOT_FOUND":
+      return ErrorReason.RECEIPT_NOT_FOUND;
+    case 39:
+    case "ERROR_REASON_RECEIPT_EXPIRED":
+      return ErrorReason.RECEIPT_EXPIRED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -392,6 +493,26 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 28;
     case ErrorReason.INTERNAL:
       return 29;
+    case ErrorReason.CAPSULE_NOT_FOUND:
+      return 30;
+    case ErrorReason.VERSION_MISMATCH:
+      return 31;
+    case ErrorReason.LEARNING_DISABLED:
+      return 32;
+    case ErrorReason.WORKSPACE_NOT_FOUND:
+      return 33;
+    case ErrorReason.DOCUMENT_NOT_FOUND:
+      return 34;
+    case ErrorReason.TOOLSET_NOT_FOUND:
+      return 35;
+    case ErrorReason.LANE_EXCEEDED:
+      return 36;
+    case ErrorReason.CONTEXT_TOO_LARGE:
+      return 37;
+    case ErrorReason.RECEIPT_NOT_FOUND:
+      return 38;
+    case ErrorReason.RECEIPT_EXPIRED:
+      return 39;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

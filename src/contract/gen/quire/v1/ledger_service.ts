@@ -382,6 +382,11 @@ export interface RecordTurnRequest {
    * stay unanswered for good.
    */
   readonly abandonOpenItems: boolean;
+  /**
+   * assembly_id is the assembly that the turn answers to: at most 36 characters. What was sent as context before the user's content is kept
+   * with the turn's first USER message, unless that has context of its own.
+   */
+  readonly assemblyId: string;
 }
 
 /** RecordTurnResponse is the answer to RecordTurn. */
@@ -416,6 +421,8 @@ export interface BeginTurnRequest {
   readonly messages: readonly Message[];
   /** abandon_open_items lets the turn go on although calls or approvals of an AWAITING parent are not answered by it. */
   readonly abandonOpenItems: boolean;
+  /** assembly_id is the assembly that the turn answers to, as in RecordTurn: at most 36 characters. */
+  readonly assemblyId: string;
 }
 
 /** BeginTurnResponse is the answer to BeginTurn. */
@@ -1974,6 +1981,7 @@ function createBaseRecordTurnRequest(): RecordTurnRequest {
     result: undefined,
     status: TurnStatus.UNSPECIFIED,
     abandonOpenItems: false,
+    assemblyId: "",
   };
 }
 
@@ -2005,6 +2013,9 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     }
     if (message.abandonOpenItems !== false) {
       writer.uint32(72).bool(message.abandonOpenItems);
+    }
+    if (message.assemblyId !== "") {
+      writer.uint32(82).string(message.assemblyId);
     }
     return writer;
   },
@@ -2094,6 +2105,14 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
             message.abandonOpenItems = reader.bool();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2124,6 +2143,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
       : undefined;
     message.status = object.status ?? TurnStatus.UNSPECIFIED;
     message.abandonOpenItems = object.abandonOpenItems ?? false;
+    message.assemblyId = object.assemblyId ?? "";
     return message;
   },
 };
@@ -2228,6 +2248,7 @@ function createBaseBeginTurnRequest(): BeginTurnRequest {
     details: undefined,
     messages: [],
     abandonOpenItems: false,
+    assemblyId: "",
   };
 }
 
@@ -2253,6 +2274,9 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     }
     if (message.abandonOpenItems !== false) {
       writer.uint32(56).bool(message.abandonOpenItems);
+    }
+    if (message.assemblyId !== "") {
+      writer.uint32(66).string(message.assemblyId);
     }
     return writer;
   },
@@ -2326,6 +2350,14 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
             message.abandonOpenItems = reader.bool();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2352,6 +2384,7 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
       : undefined;
     message.messages = object.messages?.map((e) => Message.fromPartial(e)) || [];
     message.abandonOpenItems = object.abandonOpenItems ?? false;
+    message.assemblyId = object.assemblyId ?? "";
     return message;
   },
 };
@@ -3663,7 +3696,8 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): UpdateSessionResponse => UpdateSessionResponse.decode(value),
   },
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns.
+   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
+   * answers and receipts of the session go with it.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
@@ -3711,7 +3745,7 @@ export const LedgerServiceService = {
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn: {
@@ -3758,7 +3792,7 @@ export const LedgerServiceService = {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn: {
     path: "/quire.v1.LedgerService/CompleteTurn" as const,
@@ -3860,7 +3894,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   updateSession: handleUnaryCall<UpdateSessionRequest, UpdateSessionResponse>;
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns.
+   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
+   * answers and receipts of the session go with it.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
@@ -3882,7 +3917,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn: handleUnaryCall<RecordTurnRequest, RecordTurnResponse>;
@@ -3903,7 +3938,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
   /**
@@ -4018,7 +4053,8 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns.
+   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
+   * answers and receipts of the session go with it.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
@@ -4082,7 +4118,7 @@ export interface LedgerServiceClient extends Client {
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn(
@@ -4145,7 +4181,7 @@ export interface LedgerServiceClient extends Client {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn(
     request: CompleteTurnRequest,

@@ -397,6 +397,9 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 
 
 export const ModelName = {
+  CapsuleHead: 'CapsuleHead',
+  CapsuleVersion: 'CapsuleVersion',
+  ContentBlob: 'ContentBlob',
   Session: 'Session',
   SessionAlias: 'SessionAlias',
   Branch: 'Branch',
@@ -404,7 +407,12 @@ export const ModelName = {
   MessageRow: 'MessageRow',
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
-  ErasureEpoch: 'ErasureEpoch'
+  ErasureEpoch: 'ErasureEpoch',
+  Receipt: 'Receipt',
+  ReceiptBlob: 'ReceiptBlob',
+  Workspace: 'Workspace',
+  WorkspaceDocument: 'WorkspaceDocument',
+  WorkspaceToolset: 'WorkspaceToolset'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -420,10 +428,232 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "receipt" | "receiptBlob" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
+    CapsuleHead: {
+      payload: Prisma.$CapsuleHeadPayload<ExtArgs>
+      fields: Prisma.CapsuleHeadFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CapsuleHeadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CapsuleHeadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        findFirst: {
+          args: Prisma.CapsuleHeadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CapsuleHeadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        findMany: {
+          args: Prisma.CapsuleHeadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>[]
+        }
+        create: {
+          args: Prisma.CapsuleHeadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        createMany: {
+          args: Prisma.CapsuleHeadCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CapsuleHeadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>[]
+        }
+        delete: {
+          args: Prisma.CapsuleHeadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        update: {
+          args: Prisma.CapsuleHeadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        deleteMany: {
+          args: Prisma.CapsuleHeadDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CapsuleHeadUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CapsuleHeadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>[]
+        }
+        upsert: {
+          args: Prisma.CapsuleHeadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleHeadPayload>
+        }
+        aggregate: {
+          args: Prisma.CapsuleHeadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCapsuleHead>
+        }
+        groupBy: {
+          args: Prisma.CapsuleHeadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CapsuleHeadGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CapsuleHeadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CapsuleHeadCountAggregateOutputType> | number
+        }
+      }
+    }
+    CapsuleVersion: {
+      payload: Prisma.$CapsuleVersionPayload<ExtArgs>
+      fields: Prisma.CapsuleVersionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CapsuleVersionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CapsuleVersionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        findFirst: {
+          args: Prisma.CapsuleVersionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CapsuleVersionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        findMany: {
+          args: Prisma.CapsuleVersionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>[]
+        }
+        create: {
+          args: Prisma.CapsuleVersionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        createMany: {
+          args: Prisma.CapsuleVersionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CapsuleVersionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>[]
+        }
+        delete: {
+          args: Prisma.CapsuleVersionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        update: {
+          args: Prisma.CapsuleVersionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        deleteMany: {
+          args: Prisma.CapsuleVersionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CapsuleVersionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CapsuleVersionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>[]
+        }
+        upsert: {
+          args: Prisma.CapsuleVersionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CapsuleVersionPayload>
+        }
+        aggregate: {
+          args: Prisma.CapsuleVersionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCapsuleVersion>
+        }
+        groupBy: {
+          args: Prisma.CapsuleVersionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CapsuleVersionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CapsuleVersionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CapsuleVersionCountAggregateOutputType> | number
+        }
+      }
+    }
+    ContentBlob: {
+      payload: Prisma.$ContentBlobPayload<ExtArgs>
+      fields: Prisma.ContentBlobFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ContentBlobFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ContentBlobFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        findFirst: {
+          args: Prisma.ContentBlobFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ContentBlobFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        findMany: {
+          args: Prisma.ContentBlobFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>[]
+        }
+        create: {
+          args: Prisma.ContentBlobCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        createMany: {
+          args: Prisma.ContentBlobCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ContentBlobCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>[]
+        }
+        delete: {
+          args: Prisma.ContentBlobDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        update: {
+          args: Prisma.ContentBlobUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        deleteMany: {
+          args: Prisma.ContentBlobDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ContentBlobUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ContentBlobUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>[]
+        }
+        upsert: {
+          args: Prisma.ContentBlobUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContentBlobPayload>
+        }
+        aggregate: {
+          args: Prisma.ContentBlobAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateContentBlob>
+        }
+        groupBy: {
+          args: Prisma.ContentBlobGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ContentBlobGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ContentBlobCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ContentBlobCountAggregateOutputType> | number
+        }
+      }
+    }
     Session: {
       payload: Prisma.$SessionPayload<ExtArgs>
       fields: Prisma.SessionFieldRefs
@@ -1016,6 +1246,376 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Receipt: {
+      payload: Prisma.$ReceiptPayload<ExtArgs>
+      fields: Prisma.ReceiptFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReceiptFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReceiptFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        findFirst: {
+          args: Prisma.ReceiptFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReceiptFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        findMany: {
+          args: Prisma.ReceiptFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>[]
+        }
+        create: {
+          args: Prisma.ReceiptCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        createMany: {
+          args: Prisma.ReceiptCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReceiptCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>[]
+        }
+        delete: {
+          args: Prisma.ReceiptDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        update: {
+          args: Prisma.ReceiptUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        deleteMany: {
+          args: Prisma.ReceiptDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReceiptUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReceiptUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>[]
+        }
+        upsert: {
+          args: Prisma.ReceiptUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptPayload>
+        }
+        aggregate: {
+          args: Prisma.ReceiptAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReceipt>
+        }
+        groupBy: {
+          args: Prisma.ReceiptGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReceiptGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReceiptCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReceiptCountAggregateOutputType> | number
+        }
+      }
+    }
+    ReceiptBlob: {
+      payload: Prisma.$ReceiptBlobPayload<ExtArgs>
+      fields: Prisma.ReceiptBlobFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReceiptBlobFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReceiptBlobFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        findFirst: {
+          args: Prisma.ReceiptBlobFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReceiptBlobFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        findMany: {
+          args: Prisma.ReceiptBlobFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>[]
+        }
+        create: {
+          args: Prisma.ReceiptBlobCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        createMany: {
+          args: Prisma.ReceiptBlobCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReceiptBlobCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>[]
+        }
+        delete: {
+          args: Prisma.ReceiptBlobDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        update: {
+          args: Prisma.ReceiptBlobUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        deleteMany: {
+          args: Prisma.ReceiptBlobDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReceiptBlobUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReceiptBlobUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>[]
+        }
+        upsert: {
+          args: Prisma.ReceiptBlobUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReceiptBlobPayload>
+        }
+        aggregate: {
+          args: Prisma.ReceiptBlobAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReceiptBlob>
+        }
+        groupBy: {
+          args: Prisma.ReceiptBlobGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReceiptBlobGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReceiptBlobCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReceiptBlobCountAggregateOutputType> | number
+        }
+      }
+    }
+    Workspace: {
+      payload: Prisma.$WorkspacePayload<ExtArgs>
+      fields: Prisma.WorkspaceFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WorkspaceFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WorkspaceFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        findFirst: {
+          args: Prisma.WorkspaceFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WorkspaceFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        findMany: {
+          args: Prisma.WorkspaceFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>[]
+        }
+        create: {
+          args: Prisma.WorkspaceCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        createMany: {
+          args: Prisma.WorkspaceCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WorkspaceCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>[]
+        }
+        delete: {
+          args: Prisma.WorkspaceDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        update: {
+          args: Prisma.WorkspaceUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        deleteMany: {
+          args: Prisma.WorkspaceDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WorkspaceUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WorkspaceUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>[]
+        }
+        upsert: {
+          args: Prisma.WorkspaceUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspacePayload>
+        }
+        aggregate: {
+          args: Prisma.WorkspaceAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWorkspace>
+        }
+        groupBy: {
+          args: Prisma.WorkspaceGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WorkspaceCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceCountAggregateOutputType> | number
+        }
+      }
+    }
+    WorkspaceDocument: {
+      payload: Prisma.$WorkspaceDocumentPayload<ExtArgs>
+      fields: Prisma.WorkspaceDocumentFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WorkspaceDocumentFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WorkspaceDocumentFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        findFirst: {
+          args: Prisma.WorkspaceDocumentFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WorkspaceDocumentFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        findMany: {
+          args: Prisma.WorkspaceDocumentFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>[]
+        }
+        create: {
+          args: Prisma.WorkspaceDocumentCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        createMany: {
+          args: Prisma.WorkspaceDocumentCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WorkspaceDocumentCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>[]
+        }
+        delete: {
+          args: Prisma.WorkspaceDocumentDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        update: {
+          args: Prisma.WorkspaceDocumentUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        deleteMany: {
+          args: Prisma.WorkspaceDocumentDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WorkspaceDocumentUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WorkspaceDocumentUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>[]
+        }
+        upsert: {
+          args: Prisma.WorkspaceDocumentUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceDocumentPayload>
+        }
+        aggregate: {
+          args: Prisma.WorkspaceDocumentAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWorkspaceDocument>
+        }
+        groupBy: {
+          args: Prisma.WorkspaceDocumentGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceDocumentGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WorkspaceDocumentCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceDocumentCountAggregateOutputType> | number
+        }
+      }
+    }
+    WorkspaceToolset: {
+      payload: Prisma.$WorkspaceToolsetPayload<ExtArgs>
+      fields: Prisma.WorkspaceToolsetFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WorkspaceToolsetFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WorkspaceToolsetFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        findFirst: {
+          args: Prisma.WorkspaceToolsetFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WorkspaceToolsetFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        findMany: {
+          args: Prisma.WorkspaceToolsetFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>[]
+        }
+        create: {
+          args: Prisma.WorkspaceToolsetCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        createMany: {
+          args: Prisma.WorkspaceToolsetCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WorkspaceToolsetCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>[]
+        }
+        delete: {
+          args: Prisma.WorkspaceToolsetDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        update: {
+          args: Prisma.WorkspaceToolsetUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        deleteMany: {
+          args: Prisma.WorkspaceToolsetDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WorkspaceToolsetUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WorkspaceToolsetUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>[]
+        }
+        upsert: {
+          args: Prisma.WorkspaceToolsetUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkspaceToolsetPayload>
+        }
+        aggregate: {
+          args: Prisma.WorkspaceToolsetAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWorkspaceToolset>
+        }
+        groupBy: {
+          args: Prisma.WorkspaceToolsetGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceToolsetGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WorkspaceToolsetCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkspaceToolsetCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -1053,6 +1653,40 @@ export const TransactionIsolationLevel = runtime.makeStrictEnum({
 } as const)
 
 export type TransactionIsolationLevel = (typeof TransactionIsolationLevel)[keyof typeof TransactionIsolationLevel]
+
+
+export const CapsuleHeadScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  name: 'name',
+  latestVersion: 'latestVersion'
+} as const
+
+export type CapsuleHeadScalarFieldEnum = (typeof CapsuleHeadScalarFieldEnum)[keyof typeof CapsuleHeadScalarFieldEnum]
+
+
+export const CapsuleVersionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  capsuleId: 'capsuleId',
+  version: 'version',
+  hash: 'hash',
+  cause: 'cause',
+  createdUs: 'createdUs',
+  bodyBytes: 'bodyBytes',
+  body: 'body'
+} as const
+
+export type CapsuleVersionScalarFieldEnum = (typeof CapsuleVersionScalarFieldEnum)[keyof typeof CapsuleVersionScalarFieldEnum]
+
+
+export const ContentBlobScalarFieldEnum = {
+  tenantId: 'tenantId',
+  hash: 'hash',
+  bytes: 'bytes',
+  createdUs: 'createdUs'
+} as const
+
+export type ContentBlobScalarFieldEnum = (typeof ContentBlobScalarFieldEnum)[keyof typeof ContentBlobScalarFieldEnum]
 
 
 export const SessionScalarFieldEnum = {
@@ -1184,6 +1818,80 @@ export const ErasureEpochScalarFieldEnum = {
 export type ErasureEpochScalarFieldEnum = (typeof ErasureEpochScalarFieldEnum)[keyof typeof ErasureEpochScalarFieldEnum]
 
 
+export const ReceiptScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  sessionId: 'sessionId',
+  wire: 'wire',
+  contextWire: 'contextWire',
+  systemHash: 'systemHash',
+  toolsHash: 'toolsHash',
+  createdUs: 'createdUs'
+} as const
+
+export type ReceiptScalarFieldEnum = (typeof ReceiptScalarFieldEnum)[keyof typeof ReceiptScalarFieldEnum]
+
+
+export const ReceiptBlobScalarFieldEnum = {
+  tenantId: 'tenantId',
+  hash: 'hash',
+  bytes: 'bytes',
+  lastUsedUs: 'lastUsedUs'
+} as const
+
+export type ReceiptBlobScalarFieldEnum = (typeof ReceiptBlobScalarFieldEnum)[keyof typeof ReceiptBlobScalarFieldEnum]
+
+
+export const WorkspaceScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  name: 'name',
+  path: 'path',
+  host: 'host',
+  os: 'os',
+  arch: 'arch',
+  revision: 'revision',
+  capabilityCount: 'capabilityCount',
+  snapshotHash: 'snapshotHash',
+  snapshotUs: 'snapshotUs',
+  createdUs: 'createdUs',
+  updatedUs: 'updatedUs'
+} as const
+
+export type WorkspaceScalarFieldEnum = (typeof WorkspaceScalarFieldEnum)[keyof typeof WorkspaceScalarFieldEnum]
+
+
+export const WorkspaceDocumentScalarFieldEnum = {
+  tenantId: 'tenantId',
+  workspaceId: 'workspaceId',
+  path: 'path',
+  kind: 'kind',
+  version: 'version',
+  hash: 'hash',
+  byteCount: 'byteCount',
+  o200kTokens: 'o200kTokens',
+  updatedUs: 'updatedUs',
+  removedUs: 'removedUs'
+} as const
+
+export type WorkspaceDocumentScalarFieldEnum = (typeof WorkspaceDocumentScalarFieldEnum)[keyof typeof WorkspaceDocumentScalarFieldEnum]
+
+
+export const WorkspaceToolsetScalarFieldEnum = {
+  tenantId: 'tenantId',
+  workspaceId: 'workspaceId',
+  name: 'name',
+  version: 'version',
+  hash: 'hash',
+  o200kTokens: 'o200kTokens',
+  toolTokensJson: 'toolTokensJson',
+  updatedUs: 'updatedUs',
+  removedUs: 'removedUs'
+} as const
+
+export type WorkspaceToolsetScalarFieldEnum = (typeof WorkspaceToolsetScalarFieldEnum)[keyof typeof WorkspaceToolsetScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -1243,20 +1951,6 @@ export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel,
 
 
 /**
- * Reference to a field of type 'BigInt'
- */
-export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
-    
-
-
-/**
- * Reference to a field of type 'BigInt[]'
- */
-export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
-    
-
-
-/**
  * Reference to a field of type 'Bytes'
  */
 export type BytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes'>
@@ -1267,6 +1961,20 @@ export type BytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, '
  * Reference to a field of type 'Bytes[]'
  */
 export type ListBytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes[]'>
+    
+
+
+/**
+ * Reference to a field of type 'BigInt'
+ */
+export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
+    
+
+
+/**
+ * Reference to a field of type 'BigInt[]'
+ */
+export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
     
 
 
@@ -1434,6 +2142,9 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
  */
 export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaClientOptionsWithAdapter
 export type GlobalOmitConfig = {
+  capsuleHead?: Prisma.CapsuleHeadOmit
+  capsuleVersion?: Prisma.CapsuleVersionOmit
+  contentBlob?: Prisma.ContentBlobOmit
   session?: Prisma.SessionOmit
   sessionAlias?: Prisma.SessionAliasOmit
   branch?: Prisma.BranchOmit
@@ -1442,6 +2153,11 @@ export type GlobalOmitConfig = {
   headMove?: Prisma.HeadMoveOmit
   storedAnswer?: Prisma.StoredAnswerOmit
   erasureEpoch?: Prisma.ErasureEpochOmit
+  receipt?: Prisma.ReceiptOmit
+  receiptBlob?: Prisma.ReceiptBlobOmit
+  workspace?: Prisma.WorkspaceOmit
+  workspaceDocument?: Prisma.WorkspaceDocumentOmit
+  workspaceToolset?: Prisma.WorkspaceToolsetOmit
 }
 
 /* Types for Logging */

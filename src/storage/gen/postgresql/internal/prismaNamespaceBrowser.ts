@@ -51,6 +51,9 @@ export const AnyNull = runtime.AnyNull
 
 
 export const ModelName = {
+  CapsuleHead: 'CapsuleHead',
+  CapsuleVersion: 'CapsuleVersion',
+  ContentBlob: 'ContentBlob',
   Session: 'Session',
   SessionAlias: 'SessionAlias',
   Branch: 'Branch',
@@ -58,7 +61,12 @@ export const ModelName = {
   MessageRow: 'MessageRow',
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
-  ErasureEpoch: 'ErasureEpoch'
+  ErasureEpoch: 'ErasureEpoch',
+  Receipt: 'Receipt',
+  ReceiptBlob: 'ReceiptBlob',
+  Workspace: 'Workspace',
+  WorkspaceDocument: 'WorkspaceDocument',
+  WorkspaceToolset: 'WorkspaceToolset'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -75,6 +83,40 @@ export const TransactionIsolationLevel = runtime.makeStrictEnum({
 } as const)
 
 export type TransactionIsolationLevel = (typeof TransactionIsolationLevel)[keyof typeof TransactionIsolationLevel]
+
+
+export const CapsuleHeadScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  name: 'name',
+  latestVersion: 'latestVersion'
+} as const
+
+export type CapsuleHeadScalarFieldEnum = (typeof CapsuleHeadScalarFieldEnum)[keyof typeof CapsuleHeadScalarFieldEnum]
+
+
+export const CapsuleVersionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  capsuleId: 'capsuleId',
+  version: 'version',
+  hash: 'hash',
+  cause: 'cause',
+  createdUs: 'createdUs',
+  bodyBytes: 'bodyBytes',
+  body: 'body'
+} as const
+
+export type CapsuleVersionScalarFieldEnum = (typeof CapsuleVersionScalarFieldEnum)[keyof typeof CapsuleVersionScalarFieldEnum]
+
+
+export const ContentBlobScalarFieldEnum = {
+  tenantId: 'tenantId',
+  hash: 'hash',
+  bytes: 'bytes',
+  createdUs: 'createdUs'
+} as const
+
+export type ContentBlobScalarFieldEnum = (typeof ContentBlobScalarFieldEnum)[keyof typeof ContentBlobScalarFieldEnum]
 
 
 export const SessionScalarFieldEnum = {
@@ -204,6 +246,80 @@ export const ErasureEpochScalarFieldEnum = {
 } as const
 
 export type ErasureEpochScalarFieldEnum = (typeof ErasureEpochScalarFieldEnum)[keyof typeof ErasureEpochScalarFieldEnum]
+
+
+export const ReceiptScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  sessionId: 'sessionId',
+  wire: 'wire',
+  contextWire: 'contextWire',
+  systemHash: 'systemHash',
+  toolsHash: 'toolsHash',
+  createdUs: 'createdUs'
+} as const
+
+export type ReceiptScalarFieldEnum = (typeof ReceiptScalarFieldEnum)[keyof typeof ReceiptScalarFieldEnum]
+
+
+export const ReceiptBlobScalarFieldEnum = {
+  tenantId: 'tenantId',
+  hash: 'hash',
+  bytes: 'bytes',
+  lastUsedUs: 'lastUsedUs'
+} as const
+
+export type ReceiptBlobScalarFieldEnum = (typeof ReceiptBlobScalarFieldEnum)[keyof typeof ReceiptBlobScalarFieldEnum]
+
+
+export const WorkspaceScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  name: 'name',
+  path: 'path',
+  host: 'host',
+  os: 'os',
+  arch: 'arch',
+  revision: 'revision',
+  capabilityCount: 'capabilityCount',
+  snapshotHash: 'snapshotHash',
+  snapshotUs: 'snapshotUs',
+  createdUs: 'createdUs',
+  updatedUs: 'updatedUs'
+} as const
+
+export type WorkspaceScalarFieldEnum = (typeof WorkspaceScalarFieldEnum)[keyof typeof WorkspaceScalarFieldEnum]
+
+
+export const WorkspaceDocumentScalarFieldEnum = {
+  tenantId: 'tenantId',
+  workspaceId: 'workspaceId',
+  path: 'path',
+  kind: 'kind',
+  version: 'version',
+  hash: 'hash',
+  byteCount: 'byteCount',
+  o200kTokens: 'o200kTokens',
+  updatedUs: 'updatedUs',
+  removedUs: 'removedUs'
+} as const
+
+export type WorkspaceDocumentScalarFieldEnum = (typeof WorkspaceDocumentScalarFieldEnum)[keyof typeof WorkspaceDocumentScalarFieldEnum]
+
+
+export const WorkspaceToolsetScalarFieldEnum = {
+  tenantId: 'tenantId',
+  workspaceId: 'workspaceId',
+  name: 'name',
+  version: 'version',
+  hash: 'hash',
+  o200kTokens: 'o200kTokens',
+  toolTokensJson: 'toolTokensJson',
+  updatedUs: 'updatedUs',
+  removedUs: 'removedUs'
+} as const
+
+export type WorkspaceToolsetScalarFieldEnum = (typeof WorkspaceToolsetScalarFieldEnum)[keyof typeof WorkspaceToolsetScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -1,0 +1,60 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+
+const identity = (bytes: Buffer) => bytes;
+
+/** Calls with bytes and gives bytes, so that the client does no more than it must. */
+export class WireClient {
+  private readonly client: Client;
+
+  constructor(address: string) {
+    this.client = new Client(address, credentials.createInsecure(), {
+      "grpc.max_receive_message_length": -1,
+    });
+  }
+
+  unary(path: string, request: Buffer, metadata = new Metadata()): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.client.makeUnaryRequest(path, identity, identity, request, metadata, {}, (error, response) => {
+        if (error) reject(error);
+        else resolve(response!);
+      });
+    });
+  }
+
+  async stream(path: string, request: Buffer): Promise<Buffer[]> {
+    const responses: Buffer[] = [];
+    const call = this.client.makeServerStreamRequest(path, identity, identity, request, new Metadata(), {});
+    call.on("data", (bytes: Buffer) => responses.push(bytes));
+    await once(call, "end");
+    return responses;
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}
+
+/** The server's CPU for one call in ms, with the receipts stored. */
+export async function serverCpu(
+  child: ChildProcess,
+  calls: number,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  child.send("start");
+  await once(child, "message");
+  for (let at = 0; at < calls; at++) await call();
+  child.send("stop");
+  const [{ cpuMs }] = (await once(child, "message")) as [{ cpuMs: number }];
+  return cpuMs / calls;
+}
+
+interface Codec<Message, Partial> {
+  fromPartial(object: Partial): Message;
+  encode(message: Message): { finish(): Uint8Array };
+}
+
+export function encoded<Message, Partial>(codec: Codec<Message, Partial>, message: Partial): Buffer {
+  return Buffer.from(codec.encode(codec.fromPartial(message)).finish());
+}

@@ -1,0 +1,160 @@
+"""One agent with Quire, from its definition to its second turn: PYTHONPATH=gen python main.py [address]"""
+
+import os
+import sys
+import uuid
+from collections.abc import Iterable
+
+import grpc
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
+from grpc_status import rpc_status
+from quire.v1 import assembly_pb2, assembly_service_pb2, capsule_pb2, capsule_service_pb2, ledger_service_pb2
+from quire.v1.assembly_service_pb2_grpc import AssemblyServiceStub
+from quire.v1.capsule_service_pb2_grpc import CapsuleServiceStub
+from quire.v1.ledger_service_pb2_grpc import LedgerServiceStub
+from quire.v1.message_pb2 import Message, MessageRole, Part, TextPart, ToolCallPart, ToolResultContent, ToolResultPart
+from quire.v1.turn_pb2 import AgentResult, EventSource
+from quire.v1.workspace_pb2 import Tool
+
+USER, ASSISTANT, TOOL = MessageRole.MESSAGE_ROLE_USER, MessageRole.MESSAGE_ROLE_ASSISTANT, MessageRole.MESSAGE_ROLE_TOOL
+SECONDS = 10  # Every call has a deadline; the server stops its work when that passes.
+
+
+def text(value: str) -> Part:
+    return Part(text=TextPart(text=value))
+
+
+def says(role: MessageRole, *parts: Part) -> Message:
+    return Message(role=role, parts=parts)
+
+
+def call(call_id: str, name: str, arguments_json: str) -> Part:
+    return Part(tool_call=ToolCallPart(call_id=call_id, name=name, arguments_json=arguments_json))
+
+
+def result(call_id: str, value: str) -> Part:
+    return Part(tool_result=ToolResultPart(call_id=call_id, content=[ToolResultContent(text=TextPart(text=value))]))
+
+
+def fold(events: Iterable[assembly_service_pb2.AssembleResponse]) -> assembly_pb2.AssembledContext:
+    """Puts the stream together. What was sent is final, so each layer can be used as soon as it is there."""
+    context = assembly_pb2.AssembledContext()
+    for response in events:
+        kind = response.WhichOneof("event")
+        event = getattr(response, kind)
+        if kind == "resolved":
+            context.assembly_id, context.parent_turn_id, context.model = event.assembly_id, event.parent_turn_id, event.model
+            print(f"resolved   {event.model}, {event.budget.available} tokens available")
+        elif kind == "tools":
+            context.tools.extend(event.tools)
+            print(f"tools      {event.tokens:5} tokens")
+        elif kind == "system":
+            context.system_prompt = event.text
+            print(f"system     {event.tokens:5} tokens: {', '.join(section.name for section in event.sections)}")
+        elif kind == "history":
+            context.history.extend(event.messages)
+            if event.HasField("layer"):  # The first batch describes the whole layer.
+                print(f"history    {event.layer.tokens:5} tokens: {event.layer.turns} turns")
+        elif kind == "current_message":
+            context.current_message.CopyFrom(event.message)
+            print(f"current    {event.tokens:5} tokens")
+        elif kind == "completed":
+            context.token_budget.CopyFrom(event.budget)
+            print(f"completed  {event.budget.used.total:5} tokens used, {event.budget.remaining} left")
+    return context
+
+
+def reason_and_fields(error: grpc.RpcError) -> tuple[str, list[str]]:
+    """What went wrong, by name, and where in the request."""
+    reason, fields = "", []
+    for detail in rpc_status.from_call(error).details:
+        if detail.Is(ErrorInfo.DESCRIPTOR):
+            reason = ErrorInfo.FromString(detail.value).reason
+        elif detail.Is(BadRequest.DESCRIPTOR):
+            fields = [violation.field for violation in BadRequest.FromString(detail.value).field_violations]
+    return reason, fields
+
+
+def main(address: str) -> None:
+    channel = grpc.insecure_channel(address)
+    capsules, ledger, assembly = CapsuleServiceStub(channel), LedgerServiceStub(channel), AssemblyServiceStub(channel)
+    label = f"python-{uuid.uuid4()}"
+
+    # Who the agent is. A write with a request_id happens once, however often it is sent.
+    persona = capsule_pb2.Persona(core_prompt="You are Atlas. You find orders.", model={"model": "gpt-5", "provider": "openai"})
+    body = capsule_pb2.CapsuleBody(persona=persona)
+    put = capsule_service_pb2.PutCapsuleRequest(request_id=str(uuid.uuid4()), name=label, body=body)
+    capsules.PutCapsule(put, timeout=SECONDS)
+    ledger.CreateSession(ledger_service_pb2.CreateSessionRequest(label=label), timeout=SECONDS)
+
+    # A turn: what came in, and what the agent did.
+    first = ledger.RecordTurn(
+        ledger_service_pb2.RecordTurnRequest(
+            request_id=str(uuid.uuid4()),
+            session=label,
+            messages=[says(USER, text("Where is my order?"))],
+            result=AgentResult(
+                messages=[
+                    says(ASSISTANT, call("call_1", "find_order", '{"user": 42}')),
+                    says(TOOL, result("call_1", "shipped")),
+                    says(ASSISTANT, text("It was shipped this morning.")),
+                ]
+            ),
+        ),
+        timeout=SECONDS,
+    )
+
+    # What should the model see now? Layer by layer, or the same at once.
+    question = text("When will it be here?")
+    event = assembly_pb2.Event(source=EventSource.EVENT_SOURCE_HUMAN, content=[question], timezone="Europe/Vienna")
+    tool = Tool(name="find_order", description="Finds an order.", input_schema_json='{"type": "object"}')
+    request = assembly_service_pb2.ContextRequest(session=label, capsule=label, event=event, tools=[tool])
+    context = fold(assembly.Assemble(assembly_service_pb2.AssembleRequest(context=request), timeout=SECONDS))
+    built = assembly.BuildContext(assembly_service_pb2.BuildContextRequest(context=request), timeout=SECONDS).context
+    assert context.parent_turn_id == built.parent_turn_id == first.head_turn_id
+    assert context.system_prompt == built.system_prompt and "You are Atlas." in context.system_prompt
+    assert list(context.tools) == list(built.tools) == [tool]
+    assert list(context.history) == list(built.history) and len(context.history) == 4
+    # The time is in `context_parts`, and has moved on between the two calls. The event's own content is untouched.
+    assert list(context.current_message.parts) == list(built.current_message.parts) == [question]
+
+    # The turn that answers it. With its assembly_id, what was sent before the user's words is kept with them.
+    second = ledger.RecordTurn(
+        ledger_service_pb2.RecordTurnRequest(
+            request_id=str(uuid.uuid4()),
+            session=label,
+            parent_turn_id=context.parent_turn_id,
+            assembly_id=context.assembly_id,
+            messages=[says(USER, question)],
+            result=AgentResult(messages=[says(ASSISTANT, text("On Thursday."))]),
+        ),
+        timeout=SECONDS,
+    )
+    kept = ledger.GetTurn(ledger_service_pb2.GetTurnRequest(turn_id=second.turn.id), timeout=SECONDS).result.messages[0]
+    assert list(kept.context_parts) == list(context.current_message.context_parts)
+    print(f"recorded   turn {second.turn.depth}, with the context that was sent")
+
+    # An error says what is wrong, and where. Nothing was written.
+    try:
+        orphan = says(TOOL, result("call_9", "?"))
+        turn = ledger_service_pb2.RecordTurnRequest(session=label, parent_turn_id=second.head_turn_id, messages=[orphan])
+        ledger.RecordTurn(turn, timeout=SECONDS)
+        raise AssertionError("a result without a call was taken")
+    except grpc.RpcError as error:
+        assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert reason_and_fields(error) == ("ORPHAN_TOOL_RESULT", ["messages[0].parts[0].tool_result.call_id"])
+        print("refused   ", *reason_and_fields(error))
+
+    # A watch has no end of its own: it lasts until its deadline.
+    try:
+        for moved in ledger.WatchSession(ledger_service_pb2.WatchSessionRequest(session=label), timeout=0.1):
+            print("watching  ", moved.WhichOneof("event"))
+        raise AssertionError("the deadline was not respected")
+    except grpc.RpcError as error:
+        assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        print("deadline  ", error.code().name)
+    channel.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("QUIRE_ADDRESS", "127.0.0.1:50051"))

@@ -1,0 +1,58 @@
+import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
+import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
+import { type ContextUse, contextUse } from "./budget-use.js";
+import { contextMessage } from "./context-message.js";
+import { buildCurrent, type CurrentStage } from "./current-message.js";
+import type { AssemblyDeps } from "./deps.js";
+import { buildHistory, type HistoryStage } from "./history.js";
+import { type ContextPlan, plan } from "./plan.js";
+import { keepReceipt } from "./receipt.js";
+import { type ResolvedContext, resolve } from "./resolve.js";
+import { requireLane } from "./strict.js";
+import { buildSystem, type SystemStage } from "./system.js";
+import { selectTools, type ToolsStage } from "./tools.js";
+
+/** What an assembly gives, as it becomes ready. What was given is final. */
+export type AssemblyEvent =
+  | { readonly kind: "resolved"; readonly resolved: ResolvedContext; readonly plan: ContextPlan }
+  | { readonly kind: "tools"; readonly tools: ToolsStage }
+  | { readonly kind: "system"; readonly system: SystemStage }
+  | { readonly kind: "history"; readonly history: HistoryStage }
+  | { readonly kind: "current"; readonly current: CurrentStage }
+  | { readonly kind: "completed"; readonly use: ContextUse; readonly context: AssembledContext };
+
+/** The pipeline: resolve, plan, tools, system, event, history, receipt. */
+export async function* assemble(
+  deps: AssemblyDeps,
+  tenantId: string,
+  request: ContextRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<AssemblyEvent> {
+  const resolved = await resolve(deps, tenantId, request);
+  const planned = plan(resolved);
+  yield { kind: "resolved", resolved, plan: planned };
+
+  const tools = await selectTools(deps, resolved, planned);
+  requireLane(resolved, planned, "tools", tools.tokens);
+  yield { kind: "tools", tools };
+
+  const system = await buildSystem(deps, resolved, planned, tools);
+  requireLane(resolved, planned, "system", system.tokens);
+  yield { kind: "system", system };
+  signal?.throwIfAborted();
+
+  // The event is counted before the cut, so that the cut never has to be taken back.
+  const current = await buildCurrent(deps, resolved, planned);
+  requireLane(resolved, planned, "buffer", current.tokens);
+  const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
+  const history = await buildHistory(deps, resolved, planned, others, signal);
+  signal?.throwIfAborted();
+  yield { kind: "history", history };
+  yield { kind: "current", current };
+
+  const stages = { tools, system, history, current };
+  const use = contextUse(resolved, planned, stages);
+  const context = contextMessage(resolved, stages, use);
+  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, context);
+  yield { kind: "completed", use, context };
+}

@@ -1,0 +1,114 @@
+import type { LanePlan } from "../budget/limits.js";
+import {
+  ConceptualLayer,
+  type ContextHashes,
+  Lane,
+  type TokenBudget,
+} from "../contract/gen/quire/v1/assembly.js";
+import { sha256 } from "../domain/hash.js";
+import type { CurrentStage } from "./current-message.js";
+import type { HistoryStage } from "./history.js";
+import type { ContextPlan } from "./plan.js";
+import type { ResolvedContext } from "./resolve.js";
+import type { SystemStage } from "./system.js";
+import type { ToolsStage } from "./tools.js";
+
+/** The finished layers of a context. */
+export interface Stages {
+  readonly tools: ToolsStage;
+  readonly system: SystemStage;
+  readonly history: HistoryStage;
+  readonly current: CurrentStage;
+}
+
+export interface ContextUse {
+  readonly budget: TokenBudget;
+  readonly hashes: ContextHashes;
+  readonly warnings: readonly string[];
+  readonly floors: readonly string[];
+}
+
+const laneOrder = [
+  [Lane.SYSTEM, "system"],
+  [Lane.HISTORY, "history"],
+  [Lane.MEMORY, "memory"],
+  [Lane.TOOLS, "tools"],
+  [Lane.BUFFER, "buffer"],
+] as const;
+
+/** What the context may use, before any of it is. */
+export function plannedBudget(resolved: ResolvedContext, plan: ContextPlan): TokenBudget {
+  const nothing = { system: 0, history: 0, memory: 0, tools: 0, buffer: 0 };
+  return budgetOf(resolved, plan, nothing, []);
+}
+
+export function contextUse(resolved: ResolvedContext, plan: ContextPlan, stages: Stages): ContextUse {
+  const { tools, system, history, current } = stages;
+  const used = {
+    system: system.tokens,
+    history: history.tokens,
+    memory: 0,
+    tools: tools.tokens,
+    buffer: current.tokens,
+  };
+  const ofLayer = (layer: ConceptualLayer) =>
+    system.sections
+      .filter((section) => section.layer === layer)
+      .reduce((sum, section) => sum + section.tokens, 0);
+  const layers = [
+    { layer: ConceptualLayer.WORKSPACE, used: ofLayer(ConceptualLayer.WORKSPACE) + tools.tokens },
+    { layer: ConceptualLayer.PERSONA, used: ofLayer(ConceptualLayer.PERSONA) },
+    { layer: ConceptualLayer.SESSION, used: history.tokens },
+    { layer: ConceptualLayer.MEMORY, used: 0 },
+    { layer: ConceptualLayer.EVENT, used: current.tokens },
+  ];
+  const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
+  return {
+    budget: budgetOf(resolved, plan, used, layers),
+    hashes: {
+      tools: parts[0],
+      system: parts[1],
+      history: parts[2],
+      current: parts[3],
+      whole: sha256(...parts),
+    },
+    warnings: resolved.warnings,
+    floors: history.floors,
+  };
+}
+
+function budgetOf(
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  used: LanePlan,
+  layers: TokenBudget["layers"],
+): TokenBudget {
+  const { limits, lanes } = plan;
+  const total = used.system + used.history + used.memory + used.tools + used.buffer;
+  const { exact, ratio, margin } = resolved.scale;
+  return {
+    modelLimit: limits.modelLimit,
+    reserveResponse: limits.reserveResponse,
+    reserveTools: limits.reserveTools,
+    available: limits.available,
+    used: {
+      systemPrompt: used.system,
+      history: used.history,
+      event: used.buffer,
+      tools: used.tools,
+      memory: used.memory,
+      total,
+    },
+    remaining: Math.max(0, limits.available - total),
+    lanes: laneOrder.map(([lane, name]) => ({
+      lane,
+      share: resolved.derived.lanes[name],
+      planned: lanes[name],
+      used: used[name],
+    })),
+    layers,
+    exact,
+    ratio,
+    margin,
+  };
+}

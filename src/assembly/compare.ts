@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from "node:util";
+import type { InputHash, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import type { CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
+import { Message } from "../contract/gen/quire/v1/message.js";
+import type { Tool } from "../contract/gen/quire/v1/workspace.js";
+import { decodeMessages } from "../ledger/message-codec.js";
+import type { AssemblyDeps } from "./deps.js";
+import { type ReplayedContext, replayContext } from "./replay.js";
+
+const layerNames = ["tools", "system", "history", "current"] as const;
+
+/** Where the second context first differs from the first one, and what caused it. */
+export async function compareReceipts(
+  deps: AssemblyDeps,
+  tenantId: string,
+  firstId: string,
+  secondId: string,
+): Promise<CompareReceiptsResponse> {
+  const [first, second] = await Promise.all([
+    replayContext(deps, tenantId, firstId),
+    replayContext(deps, tenantId, secondId),
+  ]);
+  const a = layersOf(first);
+  const b = layersOf(second);
+  const changedInputs = changed(first.receipt, second.receipt);
+  let before = 0;
+  for (const [index, layer] of layerNames.entries()) {
+    const at = firstDifference(a[index]!, b[index]!);
+    if (at === undefined) {
+      before += a[index]!.length;
+      continue;
+    }
+    const historyIsExtended = layer === "history" && at === a[index]!.length;
+    return {
+      equal: false,
+      extends: historyIsExtended || layer === "current",
+      firstDifference: before + at,
+      layer,
+      section: causeOf(first, second, layer, at),
+      changedInputs,
+    };
+  }
+  return { equal: true, extends: true, firstDifference: before, layer: "", section: "", changedInputs };
+}
+
+function layersOf(context: ReplayedContext): Buffer[] {
+  const { currentMessage, systemPrompt } = context.rest;
+  return [
+    context.toolsWire,
+    Buffer.from(systemPrompt),
+    Buffer.concat(context.history),
+    currentMessage ? Buffer.from(Message.encode(currentMessage).finish()) : Buffer.alloc(0),
+  ];
+}
+
+function firstDifference(a: Buffer, b: Buffer): number | undefined {
+  if (a.equals(b)) return undefined;
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) if (a[at] !== b[at]) return at;
+  return length;
+}
+
+/** What makes a layer differ at a byte. */
+function causeOf(
+  first: ReplayedContext,
+  second: ReplayedContext,
+  layer: (typeof layerNames)[number],
+  at: number,
+): string {
+  if (layer === "tools") return toolCause(first.rest.tools, second.rest.tools);
+  if (layer === "system") return sectionCause(first, second);
+  if (layer === "current") return layer;
+  if (beginOf(first) !== beginOf(second)) return "cut";
+  const turn = turnAt(second.history, at) ?? turnAt(first.history, at);
+  return `turn ${turn}`;
+}
+
+/** The first section that is not the same in both: changed, added or taken away. */
+function sectionCause(first: ReplayedContext, second: ReplayedContext): string {
+  const a = sectionsOf(first);
+  const b = sectionsOf(second);
+  const at = a.findIndex(
+    (section, index) => section.name !== b[index]?.name || section.text !== b[index].text,
+  );
+  return firstOther(a.slice(at < 0 ? a.length : at), b.slice(at < 0 ? a.length : at));
+}
+
+function sectionsOf({ receipt, rest }: ReplayedContext) {
+  const bytes = Buffer.from(rest.systemPrompt);
+  return receipt.sections.map(({ name, offset, length }) => ({
+    name,
+    text: bytes.toString("utf8", offset, offset + length),
+  }));
+}
+
+function toolCause(a: readonly Tool[], b: readonly Tool[]): string {
+  const at = a.findIndex((tool, index) => !isDeepStrictEqual(tool, b[index]));
+  return `tool ${firstOther(a.slice(at < 0 ? a.length : at), b.slice(at < 0 ? a.length : at))}`;
+}
+
+/** Of two lists whose first entries differ, the name that is to blame: the one that the other list does not have, else the second's. */
+function firstOther(
+  a: readonly { readonly name: string }[],
+  b: readonly { readonly name: string }[],
+): string {
+  const [before, after] = [a[0]?.name, b[0]?.name];
+  if (before !== undefined && !b.some((entry) => entry.name === before)) return before;
+  return after ?? before ?? "";
+}
+
+/** Where a history begins, and how. */
+function beginOf({ receipt }: ReplayedContext): string {
+  return receipt.historyLayer!.cutId.replace("/pending", "");
+}
+
+/** The turn whose bytes are at a place of the history. */
+function turnAt(history: readonly Buffer[], at: number): string | undefined {
+  let end = 0;
+  const piece = history.find((bytes) => {
+    end += bytes.length;
+    return at < end;
+  });
+  return piece && decodeMessages(piece)[0]?.turnId;
+}
+
+function changed(first: Receipt, second: Receipt): InputHash[] {
+  const key = (input: InputHash) => `${input.kind}/${input.name}`;
+  const before = new Map(first.inputs.map((input) => [key(input), input]));
+  const after = new Set(second.inputs.map(key));
+  return [
+    ...second.inputs.filter((input) => !before.get(key(input))?.hash.equals(input.hash)),
+    ...first.inputs.filter((input) => !after.has(key(input))),
+  ];
+}

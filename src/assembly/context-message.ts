@@ -1,0 +1,64 @@
+import { AssembledContext, ToolApproval } from "../contract/gen/quire/v1/assembly.js";
+import type { Resolved } from "../contract/gen/quire/v1/assembly_service.js";
+import { type ContextUse, plannedBudget, type Stages } from "./budget-use.js";
+import type { ContextPlan } from "./plan.js";
+import type { ResolvedContext } from "./resolve.js";
+
+const approvals = { all: ToolApproval.ALL, dangerous: ToolApproval.DANGEROUS, none: ToolApproval.NONE };
+
+function modelConfig(resolved: ResolvedContext) {
+  const { derived, capsule } = resolved;
+  const defaults = capsule.body?.persona?.model;
+  return {
+    temperature: derived.temperature,
+    maxTokens: defaults?.maxTokens ?? 0,
+    thinking: defaults?.thinking,
+    toolApproval: approvals[derived.toolApproval],
+    recallLimit: derived.recallLimit,
+  };
+}
+
+/** The first event of an assembly. */
+export function resolvedMessage(resolved: ResolvedContext, plan: ContextPlan): Resolved {
+  return {
+    assemblyId: resolved.assemblyId,
+    sessionId: resolved.session.id,
+    sessionLabel: resolved.session.label,
+    parentTurnId: resolved.session.headTurnId ?? "",
+    capsule: resolved.capsule.name,
+    capsuleVersion: resolved.capsule.version,
+    role: resolved.role,
+    model: resolved.modelName,
+    provider: resolved.provider,
+    modelConfig: modelConfig(resolved),
+    budget: plannedBudget(resolved, plan),
+    lanes: resolved.derived.lanes,
+    workspacePath: resolved.workspace?.path ?? "",
+  };
+}
+
+/** A whole context but for its history, its system prompt and its tools, which are kept elsewhere. */
+export function contextMessage(resolved: ResolvedContext, stages: Stages, use: ContextUse): AssembledContext {
+  const { request } = resolved;
+  return AssembledContext.create({
+    currentMessage: stages.current.message,
+    model: resolved.modelName,
+    provider: resolved.provider,
+    modelConfig: modelConfig(resolved),
+    tokenBudget: use.budget,
+    sessionLabel: resolved.session.label,
+    parentTurnId: resolved.session.headTurnId ?? "",
+    role: resolved.role,
+    toolset: request.toolset,
+    permissionsGranted: [...request.permissionsGranted],
+    sourceEventId: request.event?.id ?? "",
+    workspacePath: resolved.workspace?.path ?? "",
+    assemblyId: resolved.assemblyId,
+    capsule: resolved.capsule.name,
+    capsuleVersion: resolved.capsule.version,
+    sections: [...stages.system.sections],
+    historyLayer: { ...stages.history.layer, reused: false, afterTurnId: "" },
+    hashes: use.hashes,
+    warnings: [...use.warnings],
+  });
+}

@@ -1,0 +1,288 @@
+import { type CutLimits, type CutTurn, chooseCut } from "../budget/cut.js";
+import { scaled, unscaled } from "../budget/token-scale.js";
+import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.js";
+import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
+import { BudgetPolicy } from "../domain/context-settings.js";
+import { sha256 } from "../domain/hash.js";
+import { QuireError } from "../errors/quire-error.js";
+import { historyCandidate } from "./candidates.js";
+import type { AssemblyDeps } from "./deps.js";
+import { type FittedTurns, fitTurns } from "./fit-turns.js";
+import { turnPieces } from "./history-bytes.js";
+import type { ContextPlan } from "./plan.js";
+import type { ResolvedContext } from "./resolve.js";
+import { laneExceeded } from "./strict.js";
+import { readWindow, type ThreadWindow, type WindowTurn } from "./thread-window.js";
+
+export interface HistoryStage {
+  readonly layer: HistoryLayer;
+  /** The messages that are sent, as stored bytes: all of them, or those that the caller lacks. */
+  pieces(): readonly Buffer[];
+  /** All of them, whatever the caller has. */
+  allPieces(): readonly Buffer[];
+  readonly tokens: number;
+  readonly candidates: readonly Candidate[];
+  readonly floors: readonly string[];
+}
+
+interface Chosen {
+  /** Newest first. */
+  readonly kept: readonly WindowTurn[];
+  /** The kept turns, where they had to be cut to fit. */
+  readonly fitted: FittedTurns | undefined;
+  readonly floors: readonly string[];
+}
+
+/** What the other layers use. */
+interface OtherTokens {
+  readonly system: number;
+  readonly tools: number;
+  readonly event: number;
+}
+
+/** The history that fits beside everything else. */
+export async function buildHistory(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  others: OtherTokens,
+  signal?: AbortSignal,
+): Promise<HistoryStage> {
+  const clean = resolved.request.replay === HistoryReplay.CLEAN;
+  const { room, fullRoom } = rooms(resolved, plan, others);
+  const keepTurns = resolved.settings.keepTurns;
+  const window = await readWindow(
+    deps,
+    resolved,
+    clean,
+    unscaled(resolved.scale, room),
+    keepTurns + 1,
+    signal,
+  );
+  const chosen = choose(resolved, window, room, fullRoom, clean);
+  if (!chosen) throw tooLarge(others, openTokens(resolved, window), plan.limits.available);
+  return await stage(deps, resolved, window, chosen, clean);
+}
+
+/** What history may use: beside the memory's reserve, and when memory gives way. */
+function rooms(
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  others: OtherTokens,
+): { readonly room: number; readonly fullRoom: number } {
+  const { available } = plan.limits;
+  if (resolved.settings.policy !== BudgetPolicy.ELASTIC) {
+    const room = plan.historyCap ?? plan.lanes.history;
+    return { room, fullRoom: room };
+  }
+  const fullRoom = available - others.system - others.tools - others.event;
+  if (fullRoom < 0) throw tooLarge(others, 0, available);
+  const room = Math.max(0, fullRoom - plan.memoryReserve);
+  const cap = plan.historyCap ?? Number.POSITIVE_INFINITY;
+  return { room: Math.min(room, cap), fullRoom: Math.min(fullRoom, cap) };
+}
+
+function tooLarge(others: OtherTokens, openCalls: number, available: number): QuireError {
+  const { system, tools, event } = others;
+  const metadata = { system, tools, event, open_calls: openCalls, available };
+  return new QuireError(
+    "CONTEXT_TOO_LARGE",
+    `system prompt (${system}), tools (${tools}), event (${event}) and open calls (${openCalls}) need more than the ${available} tokens there are`,
+    {
+      metadata: Object.fromEntries(Object.entries(metadata).map(([name, tokens]) => [name, String(tokens)])),
+    },
+  );
+}
+
+/** What the turn costs that cannot be left out because something in it is still open. */
+function openTokens(resolved: ResolvedContext, window: ThreadWindow): number {
+  return scaled(resolved.scale, window.newestFirst[0]?.tokens ?? 0);
+}
+
+/** Undefined where what is still open does not fit. */
+function choose(
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  room: number,
+  fullRoom: number,
+  clean: boolean,
+): Chosen | undefined {
+  const { scale, settings } = resolved;
+  const { newestFirst } = window;
+  const newest = newestFirst[0];
+  if (!newest) return { kept: [], fitted: undefined, floors: [] };
+  const turns = newestFirst.map(cutTurn);
+  const limits = {
+    tokens: unscaled(scale, room),
+    messages: settings.maxMessages ?? Number.POSITIVE_INFINITY,
+  };
+  if (settings.policy === BudgetPolicy.STRICT_FAIL) requireWhole(resolved, turns, limits);
+  const wanted = Math.min(settings.keepTurns, newestFirst.length);
+  const keptBy = (cut: number | undefined) => (cut === undefined ? 0 : cut + 1);
+  const whole = (count: number, floors: readonly string[]) => ({
+    kept: newestFirst.slice(0, count),
+    fitted: undefined,
+    floors,
+  });
+  const cut = chooseCut(turns, limits, window.wholeThread);
+  if (keptBy(cut) >= wanted) return whole(keptBy(cut), []);
+
+  const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) };
+  const wider = chooseCut(turns, fullLimits, window.wholeThread);
+  if (keptBy(wider) >= wanted) return whole(keptBy(wider), ["memory gave way"]);
+  const fewer = (count: number) => (count < wanted ? [`keep_turns ${count}`] : []);
+  if (wider !== undefined) return whole(keptBy(wider), fewer(keptBy(wider)));
+
+  const begin = newestFirst.findIndex((turn) => turn.facts.startsClean);
+  const group = newestFirst.slice(0, begin < 0 ? newestFirst.length : begin + 1);
+  const fitted = fitTurns(group.toReversed(), fullLimits.tokens, fullLimits.messages, clean);
+  if (fitted)
+    return {
+      kept: fitted.turns.toReversed(),
+      fitted,
+      floors: [...fewer(fitted.turns.length), ...fitted.floors],
+    };
+  if (newest.isActive || newest.unanswered.length > 0) return undefined;
+  return { kept: [], fitted: undefined, floors: [...fewer(0), "no turn fits"] };
+}
+
+/** Under STRICT_FAIL, a thread that is over the lane fails, even where a window of it would fit. */
+function requireWhole(resolved: ResolvedContext, turns: readonly CutTurn[], limits: CutLimits): void {
+  const kept = chooseCut(turns, { ...limits, tokens: Number.POSITIVE_INFINITY }, false);
+  const tokens = turns
+    .slice(0, kept === undefined ? 0 : kept + 1)
+    .reduce((sum, turn) => sum + turn.tokens, 0);
+  if (tokens > limits.tokens)
+    throw laneExceeded("history", scaled(resolved.scale, tokens), scaled(resolved.scale, limits.tokens));
+}
+
+function cutTurn(turn: WindowTurn): CutTurn {
+  return {
+    depth: turn.stored.depth,
+    tokens: turn.tokens,
+    messages: turn.facts.spokenMessages + (turn.unanswered.length > 0 ? 1 : 0),
+    startsClean: turn.facts.startsClean,
+  };
+}
+
+async function stage(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  chosen: Chosen,
+  clean: boolean,
+): Promise<HistoryStage> {
+  const { head } = resolved;
+  const oldestFirst = chosen.kept.toReversed();
+  const finished = oldestFirst.filter((turn) => !turn.isActive);
+  const first = oldestFirst[0];
+  const last = finished.at(-1);
+  const dropped = window.newestFirst.length - chosen.kept.length + window.unreadTurns;
+  const pending = last && last.unanswered.length > 0 && last.stored.turnId === head?.id ? "/pending" : "";
+  const split = chosen.fitted ? `/${chosen.fitted.id}` : "";
+  const cutId = first ? `${first.stored.turnId}${split}${clean ? "/clean" : ""}${pending}` : "";
+  const chain = last && head ? Buffer.from(head.chainHash ?? []) : Buffer.alloc(0);
+  const u = chosen.fitted ? chosen.fitted.tokens : chosen.kept.reduce((sum, turn) => sum + turn.tokens, 0);
+  const tokens = scaled(resolved.scale, u);
+  const activeTurn = oldestFirst.find((turn) => turn.isActive);
+  const active = activeTurn?.stored.wires ?? [];
+  const reuse = await reusable(deps, resolved, cutId, finished);
+  const piecesOf = (turns: readonly WindowTurn[]): readonly Buffer[] => {
+    const pieces: Buffer[] = [];
+    for (const turn of turns) {
+      const own = chosen.fitted ? chosen.fitted.piecesOf(turn) : turnPieces(turn, clean);
+      for (const piece of own) pieces.push(piece);
+    }
+    return pieces;
+  };
+  let all: readonly Buffer[] | undefined;
+  const allPieces = () => {
+    all ??= piecesOf(oldestFirst);
+    return all;
+  };
+  return {
+    layer: {
+      cutId,
+      firstTurnId: first?.stored.turnId ?? "",
+      lastTurnId: last?.stored.turnId ?? "",
+      chainHash: chain,
+      turns: oldestFirst.length,
+      droppedTurns: dropped,
+      tokens,
+      reused: reuse !== undefined,
+      afterTurnId: reuse === undefined ? "" : finished[reuse]!.stored.turnId,
+      splitMessageIndex: chosen.fitted?.splitIndex ?? 0,
+      elidedResults: chosen.fitted?.elided ?? 0,
+      hash: sha256(Buffer.from(cutId), chain, ...active),
+      activeTurnId: activeTurn?.stored.turnId ?? "",
+      activeMessageCount: activeTurn?.facts.messages.length ?? 0,
+    },
+    pieces: () => (reuse === undefined ? allPieces() : piecesOf(oldestFirst.slice(reuse + 1))),
+    allPieces,
+    tokens,
+    candidates: candidates(resolved, window, chosen, tokens),
+    floors: chosen.floors,
+  };
+}
+
+/** The index of the last turn that the caller holds, if what it holds is the beginning of this history. */
+async function reusable(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  cutId: string,
+  finished: readonly WindowTurn[],
+): Promise<number | undefined> {
+  const { have } = resolved.request;
+  if (!have?.lastTurnId || have.cutId !== cutId || cutId.includes("/pending")) return undefined;
+  const index = finished.findIndex((turn) => turn.stored.turnId === have.lastTurnId);
+  // A result that was made up for the last turn held may have come after it was held.
+  if (index < 0 || finished[index]!.unanswered.length > 0) return undefined;
+  const row = await deps.ledger.threads.findTurn(resolved.tenantId, have.lastTurnId);
+  return row?.chainHash && have.chainHash.equals(row.chainHash) ? index : undefined;
+}
+
+function candidates(
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  chosen: Chosen,
+  tokens: number,
+): Candidate[] {
+  const found: Candidate[] = [];
+  const { kept } = chosen;
+  const droppedTurns = window.newestFirst.slice(kept.length);
+  const deepestDropped = droppedTurns[0]?.stored.depth ?? window.unreadTurns;
+  if (deepestDropped > 0) {
+    const known = droppedTurns.reduce((sum, turn) => sum + turn.tokens, 0);
+    const detail =
+      window.unreadTurns > 0 ? `tokens of turns 1-${window.unreadTurns} not counted: they were not read` : "";
+    found.push(
+      historyCandidate({
+        name: `turns 1-${deepestDropped}`,
+        tokens: scaled(resolved.scale, known),
+        kept: false,
+        rule: "window",
+        detail,
+      }),
+    );
+  }
+  const oldest = kept.at(-1);
+  if (oldest) {
+    const name = `turns ${oldest.stored.depth}-${kept[0]!.stored.depth}`;
+    found.push(
+      historyCandidate({ name, tokens, kept: true, rule: "window", detail: chosen.floors.join("; ") }),
+    );
+  }
+  const withSystem = kept.filter((turn) => turn.facts.hasSystem).length;
+  if (withSystem > 0) {
+    found.push(
+      historyCandidate({
+        name: "system messages in history",
+        tokens: 0,
+        kept: false,
+        rule: "one system prompt",
+        detail: `in ${withSystem} turns`,
+      }),
+    );
+  }
+  return found;
+}

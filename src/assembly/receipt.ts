@@ -1,0 +1,53 @@
+import { AssembledContext, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import { toMicroseconds } from "../domain/clock.js";
+import type { ContextUse, Stages } from "./budget-use.js";
+import type { AssemblyDeps } from "./deps.js";
+import type { ResolvedContext } from "./resolve.js";
+
+/** Puts together what there is to say about an assembly, and hands it to be written behind. */
+export function keepReceipt(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  stages: Stages,
+  use: ContextUse,
+  context: AssembledContext,
+): void {
+  const { tools, system, history, current } = stages;
+  const systemBytes = Buffer.from(system.text);
+  const receipt: Receipt = {
+    id: resolved.assemblyId,
+    sessionId: resolved.session.id,
+    parentTurnId: resolved.session.headTurnId ?? "",
+    role: resolved.role,
+    model: resolved.modelName,
+    candidates: [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates],
+    inputs: [...system.inputs],
+    budget: use.budget,
+    sections: [...system.sections],
+    historyLayer: { ...history.layer, reused: false, afterTurnId: "" },
+    hashes: use.hashes,
+    layerBytes: [tools.wire.length, systemBytes.length, bytesOf(history.allPieces()), current.wire.length],
+    floors: [...use.floors],
+    warnings: [...use.warnings],
+    createTime: new Date(resolved.nowMs),
+  };
+  deps.receipts.add(
+    {
+      tenantId: resolved.tenantId,
+      id: resolved.assemblyId,
+      sessionId: resolved.session.id,
+      wire: Buffer.from(Receipt.encode(receipt).finish()),
+      contextWire: Buffer.from(AssembledContext.encode(context).finish()),
+      systemHash: system.hash,
+      toolsHash: tools.hash,
+      createdUs: toMicroseconds(resolved.nowMs),
+    },
+    [systemBytes, tools.wire],
+  );
+}
+
+function bytesOf(pieces: Iterable<Buffer>): number {
+  let bytes = 0;
+  for (const piece of pieces) bytes += piece.length;
+  return bytes;
+}

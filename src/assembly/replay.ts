@@ -1,0 +1,165 @@
+import {
+  AssembledContext,
+  type HistoryLayer,
+  Receipt,
+  ToolsLayer,
+} from "../contract/gen/quire/v1/assembly.js";
+import { type Message, MessageRole } from "../domain/message.js";
+import { QuireError } from "../errors/quire-error.js";
+import { decodeMessages } from "../ledger/message-codec.js";
+import { OpenState } from "../ledger/open-state.js";
+import type { StoredReceipt } from "../storage/assembly/receipt-store.js";
+import type { TurnRow } from "../storage/ledger/rows.js";
+import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
+import type { BuiltContext } from "./build-context.js";
+import type { AssemblyDeps } from "./deps.js";
+import { refitTurns } from "./fit-turns.js";
+import { turnPieces } from "./history-bytes.js";
+import { callIds, givenUpBy, type WindowTurn } from "./thread-window.js";
+import { factsOf, readFacts } from "./turn-facts.js";
+
+/** A past context with its layers in wire form. */
+export interface ReplayedContext extends BuiltContext {
+  readonly receipt: Receipt;
+  readonly toolsWire: Buffer;
+}
+
+export async function findReceipt(deps: AssemblyDeps, tenantId: string, id: string): Promise<StoredReceipt> {
+  const stored = await deps.receipts.find(tenantId, id);
+  if (!stored)
+    throw new QuireError("RECEIPT_NOT_FOUND", `there is no receipt ${id}`, { metadata: { receipt_id: id } });
+  return stored;
+}
+
+/** Makes a past context again from what its receipt names; the same bytes, or an error. */
+export async function replayContext(
+  deps: AssemblyDeps,
+  tenantId: string,
+  id: string,
+): Promise<ReplayedContext> {
+  const stored = await findReceipt(deps, tenantId, id);
+  const [systemBytes, toolsWire] = await Promise.all([
+    deps.receipts.findBlob(tenantId, stored.systemHash),
+    deps.receipts.findBlob(tenantId, stored.toolsHash),
+  ]);
+  if (!systemBytes || !toolsWire) throw expired(id, "its system prompt or its tools");
+  const receipt = Receipt.decode(stored.wire);
+  const context = AssembledContext.decode(stored.contextWire);
+  const history = await replayHistory(deps, tenantId, id, context.historyLayer!);
+  return {
+    receipt,
+    toolsWire,
+    history,
+    rest: {
+      ...context,
+      systemPrompt: systemBytes.toString("utf8"),
+      tools: ToolsLayer.decode(toolsWire).tools,
+    },
+  };
+}
+
+function expired(id: string, what: string): QuireError {
+  return new QuireError("RECEIPT_EXPIRED", `${what} is no longer kept`, { metadata: { receipt_id: id } });
+}
+
+async function replayHistory(
+  deps: AssemblyDeps,
+  tenantId: string,
+  id: string,
+  layer: HistoryLayer,
+): Promise<Buffer[]> {
+  const clean = layer.cutId.includes("/clean");
+  const active = await activeTurn(deps, tenantId, id, layer);
+  const turns = await finishedTurns(deps, tenantId, id, layer, active);
+  if (active) turns.push(active.turn);
+  if (layer.splitMessageIndex > 0 || layer.elidedResults > 0) {
+    return refitTurns(turns, layer.splitMessageIndex, layer.elidedResults, clean);
+  }
+  return turns.flatMap((turn) => turnPieces(turn, clean));
+}
+
+interface ActiveThen {
+  readonly turn: WindowTurn;
+  /** The calls of its parent that it had given up. */
+  readonly abandoned: readonly string[];
+}
+
+async function finishedTurns(
+  deps: AssemblyDeps,
+  tenantId: string,
+  id: string,
+  layer: HistoryLayer,
+  active: ActiveThen | undefined,
+): Promise<WindowTurn[]> {
+  if (layer.lastTurnId === "") return [];
+  const last = await deps.ledger.threads.findTurn(tenantId, layer.lastTurnId);
+  if (!last?.branchId || !last.depth || !layer.chainHash.equals(last.chainHash ?? Buffer.alloc(0)))
+    throw expired(id, "its history");
+  const count = layer.turns - (active ? 1 : 0);
+  const position = { branchId: last.branchId, depth: last.depth };
+  const epoch = await deps.ledger.threads.epoch(tenantId);
+  const stored: StoredTurnMessages[] = [];
+  for (const segment of await deps.ledger.threads.segments(tenantId, position, last.depth - count)) {
+    for await (const turns of deps.ledger.cache.read(tenantId, epoch, segment)) stored.push(...turns);
+  }
+  if (stored.length !== count) throw expired(id, "its history");
+  let unanswered = active ? active.abandoned : layer.cutId.includes("/pending") ? openCallsOf(last) : [];
+  const turns: WindowTurn[] = [];
+  for (const turn of stored.toReversed()) {
+    const facts = factsOf(turn);
+    turns.push({ stored: turn, facts, tokens: 0, unanswered, isActive: false });
+    unanswered = await givenUpBy(deps, tenantId, turn.turnId, facts);
+  }
+  return turns.reverse();
+}
+
+/** The active turn as it was then: what was appended since is not part of it. */
+async function activeTurn(
+  deps: AssemblyDeps,
+  tenantId: string,
+  id: string,
+  layer: HistoryLayer,
+): Promise<ActiveThen | undefined> {
+  if (layer.activeTurnId === "") return undefined;
+  const [row, rows] = await Promise.all([
+    deps.ledger.threads.findTurn(tenantId, layer.activeTurnId),
+    deps.ledger.threads.findMessages(tenantId, layer.activeTurnId),
+  ]);
+  const then = rows.filter((entry) => entry.firstIndex < layer.activeMessageCount);
+  const wires = then.map((entry) => Buffer.from(entry.wire));
+  const indexes = then.map((entry) => entry.indexJson);
+  const facts = readFacts(indexes);
+  if (!row || facts.messages.length !== layer.activeMessageCount) throw expired(id, "its active turn");
+  const parent = row.parentTurnId
+    ? await deps.ledger.threads.findTurn(tenantId, row.parentTurnId)
+    : undefined;
+  const { abandoned, open } = followCalls(
+    parent ? openCallsOf(parent) : [],
+    wires.flatMap((wire) => decodeMessages(wire)),
+  );
+  const stored = { turnId: layer.activeTurnId, depth: 0, wires, indexes };
+  return { turn: { stored, facts, tokens: 0, unanswered: open, isActive: true }, abandoned };
+}
+
+function openCallsOf(turn: TurnRow): readonly string[] {
+  return callIds(OpenState.parse(turn.openStateJson).open);
+}
+
+/** What becomes of the parent's open calls in the messages of a turn, and which calls they leave open. */
+function followCalls(inherited: readonly string[], messages: readonly Message[]) {
+  const open = new Set(inherited);
+  let abandoned: readonly string[] = [];
+  for (const { role, parts } of messages) {
+    const answersOnly =
+      role === MessageRole.TOOL || parts.every((part) => part.content?.$case === "approvalAnswer");
+    if (role !== MessageRole.SYSTEM && !answersOnly && abandoned.length === 0) {
+      abandoned = [...open].filter((callId) => inherited.includes(callId));
+      for (const callId of abandoned) open.delete(callId);
+    }
+    for (const { content } of parts) {
+      if (content?.$case === "toolCall") open.add(content.value.callId);
+      else if (content?.$case === "toolResult") open.delete(content.value.callId);
+    }
+  }
+  return { abandoned, open: [...open] };
+}

@@ -1,0 +1,139 @@
+import { type FoundModel, findModel } from "../budget/catalogue.js";
+import { scaleOf, type TokenScale } from "../budget/token-scale.js";
+import { mergeSettings, type ResolvedSettings } from "../capsule/context-settings.js";
+import { type DerivedSettings, deriveSettings } from "../capsule/knobs.js";
+import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
+import type { Capsule } from "../domain/capsule.js";
+import { AgentRole } from "../domain/turn.js";
+import type { Toolset } from "../domain/workspace.js";
+import { QuireError } from "../errors/quire-error.js";
+import { requireOpen } from "../ledger/open-turn.js";
+import type { ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { WorkspaceView } from "../workspace/workspace-reader.js";
+import type { AssemblyDeps } from "./deps.js";
+
+/** Everything that a request names, found. */
+export interface ResolvedContext {
+  readonly request: ContextRequest;
+  readonly tenantId: string;
+  readonly assemblyId: string;
+  readonly nowMs: number;
+  readonly session: SessionHead;
+  readonly epoch: number;
+  readonly head: ParentTurn | undefined;
+  readonly activeTurn: TurnRow | undefined;
+  readonly role: AgentRole;
+  readonly task: string;
+  readonly capsule: Capsule;
+  readonly derived: DerivedSettings;
+  readonly settings: ResolvedSettings;
+  readonly workspace: WorkspaceView | undefined;
+  readonly toolset: Toolset | undefined;
+  readonly model: FoundModel;
+  readonly modelName: string;
+  readonly provider: string;
+  readonly scale: TokenScale;
+  readonly warnings: string[];
+}
+
+export async function resolve(
+  deps: AssemblyDeps,
+  tenantId: string,
+  request: ContextRequest,
+): Promise<ResolvedContext> {
+  const found = await deps.ledger.threads.findThread(tenantId, request.session);
+  if (!found) throw sessionNotFound(request.session);
+  const { session, head, epoch } = found;
+  const [activeTurn, { capsule }, workspace] = await Promise.all([
+    request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
+    deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
+    request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined,
+  ]);
+  const toolset = request.toolset ? await toolsetOf(deps, tenantId, request, workspace) : undefined;
+  const defaults = capsule.body?.persona?.model;
+  const modelName = request.model || defaults?.model || "";
+  const model = findModel(deps.catalogue, modelName);
+  const role = request.role === AgentRole.UNSPECIFIED ? AgentRole.UNIFIED : request.role;
+  const derived = deriveSettings(capsule.body!, deps.knobTable);
+  const warnings = [
+    ...(model.known
+      ? []
+      : [
+          `the model ${JSON.stringify(modelName)} is unknown: it is taken to have a window of ${model.entry.contextTokens} tokens`,
+        ]),
+    ...derived.clamped.map(
+      ({ knob, given, used }) => `the knob ${knob} is ${given}, out of range, and taken as ${used}`,
+    ),
+  ];
+  return {
+    request,
+    tenantId,
+    assemblyId: deps.ids.next(),
+    nowMs: deps.clock.now(),
+    session,
+    epoch,
+    head,
+    activeTurn,
+    role,
+    task: request.task || (role === AgentRole.WORKER ? await taskOf(deps, tenantId, session.id) : ""),
+    capsule,
+    derived,
+    settings: mergeSettings(deps.settings, capsule.body?.settings, request.settings),
+    workspace,
+    toolset,
+    model,
+    modelName,
+    provider: request.provider || defaults?.provider || model.entry.provider,
+    scale: scaleOf(model.entry),
+    warnings,
+  };
+}
+
+async function activeTurnOf(
+  deps: AssemblyDeps,
+  tenantId: string,
+  session: SessionHead,
+  turnId: string,
+): Promise<TurnRow> {
+  const turn = requireOpen(await deps.ledger.threads.findTurn(tenantId, turnId), turnId);
+  if (turn.sessionId !== session.id || (turn.parentTurnId ?? "") !== (session.headTurnId ?? "")) {
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "context.active_turn_id",
+      "is no open turn under the session's head",
+    );
+  }
+  return turn;
+}
+
+async function workspaceOf(deps: AssemblyDeps, tenantId: string, name: string): Promise<WorkspaceView> {
+  const workspace = await deps.workspaces.resolve(tenantId, name);
+  if (!workspace) {
+    throw new QuireError("WORKSPACE_NOT_FOUND", `there is no workspace ${JSON.stringify(name)}`, {
+      metadata: { workspace: name },
+    });
+  }
+  return workspace;
+}
+
+async function toolsetOf(
+  deps: AssemblyDeps,
+  tenantId: string,
+  request: ContextRequest,
+  workspace: WorkspaceView | undefined,
+): Promise<Toolset> {
+  if (!workspace)
+    throw QuireError.field("INVALID_FIELD", "context.toolset", "needs a workspace, whose toolset it is");
+  const toolset = await deps.workspaces.toolsetOf(tenantId, workspace, request.toolset);
+  if (!toolset) {
+    throw new QuireError("TOOLSET_NOT_FOUND", `there is no toolset ${JSON.stringify(request.toolset)}`, {
+      metadata: { toolset: request.toolset, workspace: request.workspace },
+    });
+  }
+  return toolset;
+}
+
+async function taskOf(deps: AssemblyDeps, tenantId: string, sessionId: string): Promise<string> {
+  return (await deps.ledger.sessions.find(tenantId, sessionId))?.row.task ?? "";
+}

@@ -1,0 +1,288 @@
+import { LRUCache } from "lru-cache";
+import { scaled, type TokenScale, unscaled } from "../budget/token-scale.js";
+import {
+  type Candidate,
+  ConceptualLayer,
+  type InputHash,
+  type Section,
+} from "../contract/gen/quire/v1/assembly.js";
+import { sha256 } from "../domain/hash.js";
+import { AgentRole } from "../domain/turn.js";
+import { DocumentKind } from "../domain/workspace.js";
+import { renderEnvironment } from "../workspace/render-environment.js";
+import { renderToolRules } from "../workspace/tool-rules.js";
+import { sectionCandidate } from "./candidates.js";
+import type { AssemblyDeps } from "./deps.js";
+import type { ContextPlan } from "./plan.js";
+import type { ResolvedContext } from "./resolve.js";
+import { cutMarker, isStrictTruncate, truncateText } from "./strict.js";
+import { fill } from "./templates.js";
+import type { ToolsStage } from "./tools.js";
+
+interface Draft {
+  readonly name: string;
+  readonly layer: ConceptualLayer;
+  readonly text: string;
+}
+
+/** A system prompt with its counts in o200k tokens, as it is kept between assemblies. */
+interface CountedPrompt {
+  readonly text: string;
+  readonly hash: Buffer;
+  readonly tokens: number;
+  readonly sections: readonly {
+    readonly name: string;
+    readonly layer: ConceptualLayer;
+    readonly offset: number;
+    readonly length: number;
+    readonly tokens: number;
+  }[];
+}
+
+/** Prompts by the hash of all that they are made from. */
+export type SystemCache = LRUCache<string, CountedPrompt>;
+
+export function createSystemCache(): SystemCache {
+  return new LRUCache<string, CountedPrompt>({
+    max: 1_000,
+    maxSize: 64 * 1024 * 1024,
+    sizeCalculation: (prompt) => prompt.text.length + 1_000,
+  });
+}
+
+export interface SystemStage {
+  readonly text: string;
+  readonly hash: Buffer;
+  readonly tokens: number;
+  readonly sections: readonly Section[];
+  readonly candidates: readonly Candidate[];
+  readonly inputs: readonly InputHash[];
+}
+
+/** The system prompt, section by section. Nothing in it changes from turn to turn by itself: no time, no model, no platform. */
+export async function buildSystem(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  tools: ToolsStage,
+): Promise<SystemStage> {
+  const override = deps.override.read();
+  const inputs = inputsOf(deps, resolved, override?.hash);
+  const key = promptKey(resolved, tools, inputs);
+  let counted = deps.systemCache.get(key);
+  if (!counted) {
+    counted = await count(deps, draftSections(deps, resolved, tools, override?.text));
+    deps.systemCache.set(key, counted);
+  }
+  const whole = stage(counted, resolved.scale, inputs);
+  if (!isStrictTruncate(resolved) || whole.tokens <= plan.lanes.system) return whole;
+  return truncated(deps, resolved, plan, counted, inputs);
+}
+
+function stage(counted: CountedPrompt, scale: TokenScale, inputs: readonly InputHash[]): SystemStage {
+  const sections = counted.sections.map((section) => ({
+    ...section,
+    tokens: scaled(scale, section.tokens),
+    truncated: false,
+  }));
+  return {
+    text: counted.text,
+    hash: counted.hash,
+    tokens: scaled(scale, counted.tokens),
+    sections,
+    candidates: sections.map(({ name, layer, tokens }) =>
+      sectionCandidate(layer, { name: `section ${name}`, tokens, kept: true, rule: "never cut" }),
+    ),
+    inputs,
+  };
+}
+
+async function truncated(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  counted: CountedPrompt,
+  inputs: readonly InputHash[],
+): Promise<SystemStage> {
+  const { scale } = resolved;
+  const text = await truncateText(deps.counter, counted.text, unscaled(scale, plan.lanes.system));
+  const bytes = Buffer.from(text);
+  const keptBytes = Math.max(0, bytes.length - Buffer.byteLength(cutMarker));
+  const kept = counted.sections.filter((section) => section.offset < keptBytes);
+  const ends = kept.map((section, index) =>
+    index === kept.length - 1 ? bytes.length : section.offset + section.length,
+  );
+  const counts = await deps.counter.countAll(
+    kept.map((section, index) => bytes.toString("utf8", section.offset, ends[index])),
+  );
+  const isCut = (section: { readonly offset: number; readonly length: number }) =>
+    section.offset + section.length > keptBytes;
+  const sections = kept.map(
+    (section, index): Section => ({
+      ...section,
+      length: ends[index]! - section.offset,
+      tokens: scaled(scale, counts[index]!),
+      truncated: isCut(section),
+    }),
+  );
+  const candidates = counted.sections.map((section) =>
+    sectionCandidate(section.layer, {
+      name: `section ${section.name}`,
+      tokens: scaled(scale, section.tokens),
+      kept: section.offset < keptBytes,
+      rule: "lane",
+      detail: isCut(section) ? "truncated" : "",
+    }),
+  );
+  const tokens = scaled(scale, await deps.counter.count(text));
+  return { text, hash: sha256(bytes), tokens, sections, candidates, inputs };
+}
+
+function inputsOf(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  overrideHash: Buffer | undefined,
+): InputHash[] {
+  const { capsule, workspace, toolset, request } = resolved;
+  const hashOf = (text: string) => sha256(Buffer.from(text));
+  const input = (kind: string, name: string, hash: Uint8Array, version = 0): InputHash => ({
+    kind,
+    name,
+    version,
+    hash: Buffer.from(hash),
+  });
+  return [
+    input("capsule", capsule.name, capsule.hash, capsule.version),
+    input("templates", "system", deps.templates.hash),
+    ...(overrideHash ? [input("override", "prime.md", overrideHash)] : []),
+    ...(workspace?.documents ?? []).map((document) =>
+      input("document", document.path, document.hash, document.version),
+    ),
+    ...(workspace?.snapshotHash ? [input("capabilities", workspace.name, workspace.snapshotHash)] : []),
+    ...(toolset ? [input("toolset", toolset.name, toolset.hash, toolset.version)] : []),
+    ...(request.baseInstructions
+      ? [input("request", "base_instructions", hashOf(request.baseInstructions))]
+      : []),
+    ...(resolved.task ? [input("request", "task", hashOf(resolved.task))] : []),
+    ...request.modeBlocks.map((block) => input("mode", block.name, hashOf(block.content))),
+    input("catalogue", resolved.model.name, hashOfObject(resolved.model.entry)),
+    input("knobs", "table", hashOfObject(deps.knobTable)),
+  ];
+}
+
+const objectHashes = new WeakMap<object, Buffer>();
+
+/** The hash of something that is loaded once and never changes. */
+function hashOfObject(value: object): Buffer {
+  let hash = objectHashes.get(value);
+  if (!hash) {
+    hash = sha256(Buffer.from(JSON.stringify(value)));
+    objectHashes.set(value, hash);
+  }
+  return hash;
+}
+
+function promptKey(resolved: ResolvedContext, tools: ToolsStage, inputs: readonly InputHash[]): string {
+  const { request, role, task, workspace } = resolved;
+  const parts = [
+    inputs.map(({ kind, name, hash }) => [kind, name, hash.toString("base64")]),
+    role,
+    task,
+    request.baseInstructions,
+    request.permissionsGranted,
+    request.scopedCapabilities,
+    request.modeBlocks,
+    request.runtime ?? workspace?.runtime,
+    tools.rules,
+  ];
+  return sha256(Buffer.from(JSON.stringify(parts))).toString("base64");
+}
+
+function draftSections(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  tools: ToolsStage,
+  override: string | undefined,
+): Draft[] {
+  const { request, capsule, workspace, role, task } = resolved;
+  const { texts } = deps.templates;
+  const { WORKSPACE, PERSONA } = ConceptualLayer;
+  const persona = capsule.body?.persona;
+  const starts = (persona?.injectionPrompts ?? []).filter((prompt) => prompt.trigger === "start");
+  const document = (kind: DocumentKind) =>
+    (workspace?.documents ?? [])
+      .filter((entry) => entry.kind === kind)
+      .map((entry) => entry.content.trim())
+      .join("\n\n");
+  const scope =
+    role === AgentRole.WORKER && request.scopedCapabilities.length > 0
+      ? request.scopedCapabilities
+      : undefined;
+  const runtime = request.runtime ?? workspace?.runtime;
+  const drafts: Draft[] = [
+    { name: "override", layer: WORKSPACE, text: override ?? "" },
+    { name: "role", layer: WORKSPACE, text: roleSection(role, task, texts) },
+    { name: "workspace_rules", layer: WORKSPACE, text: document(DocumentKind.RULES) },
+    { name: "user_identity", layer: WORKSPACE, text: document(DocumentKind.USER_IDENTITY) },
+    {
+      name: "persona",
+      layer: PERSONA,
+      text: [
+        request.baseInstructions || (persona?.corePrompt ?? ""),
+        ...starts.map((prompt) => prompt.content),
+      ].join("\n"),
+    },
+    { name: "soul", layer: PERSONA, text: document(DocumentKind.SOUL) },
+    { name: "agent_identity", layer: PERSONA, text: document(DocumentKind.AGENT_IDENTITY) },
+    {
+      name: "permissions",
+      layer: PERSONA,
+      text:
+        request.permissionsGranted.length > 0
+          ? fill(texts.permissions, { permissions: request.permissionsGranted.join(", ") })
+          : "",
+    },
+    { name: "language", layer: PERSONA, text: texts.language },
+    { name: "skills", layer: PERSONA, text: texts.skills },
+    { name: "memory", layer: PERSONA, text: texts.memory },
+    { name: "autonomy", layer: PERSONA, text: texts.autonomy },
+    {
+      name: "environment",
+      layer: WORKSPACE,
+      text: workspace?.snapshot ? renderEnvironment(workspace.snapshot, scope ? { scope } : {}) : "",
+    },
+    {
+      name: "runtime",
+      layer: WORKSPACE,
+      text: runtime ? fill(texts.runtime, { host: runtime.host, os: runtime.os, arch: runtime.arch }) : "",
+    },
+    { name: "tool_rules", layer: WORKSPACE, text: renderToolRules(tools.rules) },
+    ...request.modeBlocks.map((block) => ({
+      name: `mode ${block.name}`,
+      layer: WORKSPACE,
+      text: block.content,
+    })),
+  ];
+  return drafts.filter((draft) => draft.text.trim() !== "");
+}
+
+function roleSection(role: AgentRole, task: string, texts: AssemblyDeps["templates"]["texts"]): string {
+  if (role === AgentRole.WORKER) return fill(texts.worker, { task });
+  return role === AgentRole.MANAGER ? texts.manager : "";
+}
+
+async function count(deps: AssemblyDeps, drafts: readonly Draft[]): Promise<CountedPrompt> {
+  const text = drafts.map((draft) => draft.text).join("\n\n");
+  const [tokens, ...each] = await deps.counter.countAll(
+    [text, ...drafts.map((draft) => draft.text)],
+    "o200k_base",
+  );
+  let offset = 0;
+  const sections = drafts.map((draft, index) => {
+    const length = Buffer.byteLength(draft.text);
+    const section = { name: draft.name, layer: draft.layer, offset, length, tokens: each[index]! };
+    offset += length + 2;
+    return section;
+  });
+  return { text, hash: sha256(Buffer.from(text)), tokens: tokens!, sections };
+}

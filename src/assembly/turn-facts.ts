@@ -1,0 +1,82 @@
+import { messageOverheadTokens } from "../budget/token-scale.js";
+import { abandonsFlag } from "../ledger/message-codec.js";
+import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
+
+/** A stored message as the index describes it. */
+export interface MessageFacts {
+  readonly role: "S" | "U" | "A" | "T" | "?";
+  readonly cleanTokens: number;
+  readonly sentTokens: number;
+  readonly flags: number;
+  /** Its bytes in the turn's stored pieces. */
+  readonly piece: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What the assembly knows of a finished turn without decoding it. */
+export interface TurnFacts {
+  readonly messages: readonly MessageFacts[];
+  readonly cleanTokens: number;
+  readonly sentTokens: number;
+  readonly hasSystem: boolean;
+  /** How many messages are not SYSTEM ones. */
+  readonly spokenMessages: number;
+  /** Whether history may begin with it: its first message is a user's, and answers nothing of the turn before. */
+  readonly startsClean: boolean;
+  /** Whether it may have given up calls of the turn before: only the turn's row knows. */
+  readonly mayAbandon: boolean;
+}
+
+const answers = 2 | 8;
+const known = new WeakMap<StoredTurnMessages, TurnFacts>();
+
+/** Turns never change, so what is known of one is kept as long as the turn is. */
+export function factsOf(turn: StoredTurnMessages): TurnFacts {
+  let facts = known.get(turn);
+  if (!facts) {
+    facts = readFacts(turn.indexes);
+    known.set(turn, facts);
+  }
+  return facts;
+}
+
+export function readFacts(indexes: readonly string[]): TurnFacts {
+  const messages: MessageFacts[] = [];
+  indexes.forEach((json, piece) => {
+    let start = 0;
+    for (const [role, tokens, contextTokens, flags, bytes] of JSON.parse(json) as [
+      MessageFacts["role"],
+      number,
+      number,
+      number,
+      number,
+    ][]) {
+      const cleanTokens = tokens + messageOverheadTokens;
+      messages.push({
+        role,
+        cleanTokens,
+        sentTokens: cleanTokens + contextTokens,
+        flags,
+        piece,
+        start,
+        end: start + bytes,
+      });
+      start += bytes;
+    }
+  });
+  const spoken = messages.filter((message) => message.role !== "S");
+  const first = spoken[0];
+  return {
+    messages,
+    cleanTokens: spoken.reduce((sum, message) => sum + message.cleanTokens, 0),
+    sentTokens: spoken.reduce((sum, message) => sum + message.sentTokens, 0),
+    hasSystem: spoken.length < messages.length,
+    spokenMessages: spoken.length,
+    startsClean: first?.role === "U" && (first.flags & answers) === 0,
+    // A turn of answers only may give up the rest when it is completed, which no message says.
+    mayAbandon:
+      spoken.every((message) => message.flags & answers) ||
+      messages.some((message) => message.flags & abandonsFlag),
+  };
+}

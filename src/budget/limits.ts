@@ -1,0 +1,54 @@
+/** What a context may use, before it is divided. */
+export interface BudgetLimits {
+  readonly modelLimit: number;
+  readonly reserveResponse: number;
+  readonly reserveTools: number;
+  readonly available: number;
+}
+
+interface LimitInputs {
+  readonly contextTokens: number;
+  readonly inputTokens: number | undefined;
+  /** Unset reserves are scaled down for small windows; those that were set are taken as they are. */
+  readonly reserveResponse: number | undefined;
+  readonly reserveTools: number | undefined;
+  /** What the capsule's knobs allow; undefined for the whole window. */
+  readonly knobTokens: number | undefined;
+  /** What the request allows; undefined for no more than the rest. */
+  readonly requestTokens: number | undefined;
+}
+
+const defaultReserveResponse = 8_192;
+const defaultReserveTools = 16_384;
+
+export function budgetLimits(inputs: LimitInputs): BudgetLimits {
+  const modelLimit = inputs.contextTokens;
+  const reserveResponse =
+    inputs.reserveResponse ?? Math.min(defaultReserveResponse, Math.floor(modelLimit / 8));
+  const reserveTools = inputs.reserveTools ?? Math.min(defaultReserveTools, Math.floor(modelLimit / 4));
+  const left = Math.max(0, modelLimit - reserveResponse - reserveTools);
+  const available = Math.min(
+    left,
+    inputs.inputTokens ?? left,
+    inputs.knobTokens ?? left,
+    inputs.requestTokens ?? left,
+  );
+  return { modelLimit, reserveResponse, reserveTools, available };
+}
+
+export const laneNames = ["system", "history", "memory", "tools", "buffer"] as const;
+export type LaneName = (typeof laneNames)[number];
+export type LanePlan = Readonly<Record<LaneName, number>>;
+
+/** Each lane's share in whole tokens, rounded down. */
+export function planLanes(shares: LanePlan, available: number): LanePlan {
+  // A share like 0.15 is a little less than it says in binary: a hair is added before rounding down.
+  const part = (share: number) => Math.floor(share * available + 1e-6);
+  return {
+    system: part(shares.system),
+    history: part(shares.history),
+    memory: part(shares.memory),
+    tools: part(shares.tools),
+    buffer: part(shares.buffer),
+  };
+}

@@ -1,0 +1,140 @@
+import type { CurrentMessage, SystemLayer, ToolsLayer } from "../../contract/gen/quire/v1/assembly.js";
+import type {
+  AssembleResponse,
+  Completed,
+  HistoryBatch,
+  Resolved,
+} from "../../contract/gen/quire/v1/assembly_service.js";
+import { messageText } from "../terminal/message-text.js";
+import { counted, oneLine, printable } from "../terminal/printable.js";
+import type { Terminal } from "../terminal/terminal.js";
+import { layersText, printBudget } from "./budget-text.js";
+import { contentText, historyText, modelText } from "./layer-text.js";
+import { createLines, type Lines, labelWidth, number, word } from "./lines.js";
+
+export const shownLayers = ["system", "history", "current", "tools"] as const;
+export type ShownLayer = (typeof shownLayers)[number];
+
+const unchanged = "unchanged: not sent again";
+
+/** Prints the events of an assembly as they come; with the content of those layers that are to be shown. */
+export class LayerPrinter {
+  readonly #lines: Lines;
+  readonly #show: ReadonlySet<ShownLayer>;
+  readonly #roles = new Map<string, number>();
+  #historyIsOpen = false;
+
+  constructor(terminal: Terminal, show: readonly ShownLayer[] = []) {
+    this.#lines = createLines(terminal);
+    this.#show = new Set(show);
+  }
+
+  print({ event }: AssembleResponse): void {
+    if (event?.$case !== "history") this.#endHistory();
+    switch (event?.$case) {
+      case "resolved":
+        this.#resolved(event.value);
+        break;
+      case "tools":
+        this.#tools(event.value);
+        break;
+      case "system":
+        this.#system(event.value);
+        break;
+      case "history":
+        this.#history(event.value);
+        break;
+      case "currentMessage":
+        this.#current(event.value);
+        break;
+      case "completed":
+        this.#completed(event.value);
+        break;
+    }
+  }
+
+  #resolved(resolved: Resolved): void {
+    const { sessionLabel, parentTurnId, capsule, capsuleVersion, role } = resolved;
+    this.#lines.entry("resolved", printable(`session ${sessionLabel}`));
+    this.#lines.below(
+      parentTurnId ? `head ${parentTurnId}` : "no turn yet",
+      printable(`capsule ${capsule}, version ${capsuleVersion}, as ${word(role, "AGENT_ROLE_")}`),
+      printable(modelText(resolved)),
+    );
+  }
+
+  #tools({ tools, tokens, reused, toolset }: ToolsLayer): void {
+    const origin = toolset ? ` of ${printable(toolset)}` : "";
+    const what = reused ? unchanged : `${counted(tools.length, "tool")}${origin}`;
+    this.#lines.entry("tools", `${counted(tokens, "token")}, ${what}`);
+    const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length)) + 2;
+    for (const { name, description, inputSchemaJson } of tools) {
+      const room = this.#lines.width - labelWidth - nameWidth;
+      const isShown = this.#show.has("tools");
+      const text = isShown ? printable(description) : oneLine(description, Math.max(20, room));
+      this.#lines.below(`${printable(name).padEnd(nameWidth)}${this.#lines.paint("dim", text)}`.trimEnd());
+      if (isShown && inputSchemaJson) this.#lines.below(`  ${printable(inputSchemaJson)}`);
+    }
+  }
+
+  #system({ text, sections, tokens, reused }: SystemLayer): void {
+    const size = `${counted(tokens, "token")}, ${counted(sections.length, "section")}`;
+    this.#lines.entry("system", reused ? `${size}, ${unchanged}` : size);
+    if (reused) return;
+    const nameWidth = Math.max(0, ...sections.map(({ name }) => name.length)) + 2;
+    const tokenWidth = Math.max(0, ...sections.map((section) => number(section.tokens).length));
+    for (const { name, layer, tokens: cost, truncated } of sections) {
+      const origin = word(layer, "CONCEPTUAL_LAYER_").padEnd(11);
+      const cut = truncated ? this.#lines.paint("yellow", "  truncated") : "";
+      this.#lines.below(
+        `${name.padEnd(nameWidth)}${this.#lines.paint("dim", origin)}${number(cost).padStart(tokenWidth)}${cut}`,
+      );
+    }
+    if (this.#show.has("system")) this.#content(text);
+  }
+
+  #history({ layer, messages }: HistoryBatch): void {
+    if (layer) this.#lines.entry("history", historyText(layer));
+    if (layer?.reused) this.#lines.below(`only what follows turn ${layer.afterTurnId} is sent`);
+    this.#historyIsOpen = true;
+    for (const message of messages) {
+      const role = word(message.role, "MESSAGE_ROLE_");
+      this.#roles.set(role, (this.#roles.get(role) ?? 0) + 1);
+      if (this.#show.has("history")) this.#content(messageText(message));
+    }
+  }
+
+  /** How many messages there were is known when the last batch has come. */
+  #endHistory(): void {
+    if (!this.#historyIsOpen) return;
+    this.#historyIsOpen = false;
+    const all = [...this.#roles.values()].reduce((sum, count) => sum + count, 0);
+    const each = [...this.#roles].map(([role, count]) => `${count} ${role}`).join(", ");
+    this.#lines.below(`${counted(all, "message")} sent${all > 0 ? `: ${each}` : ""}`);
+  }
+
+  #current({ message, tokens, truncated }: CurrentMessage): void {
+    const size = counted(tokens, "token");
+    this.#lines.entry("current", truncated ? `${size}, truncated` : message ? size : "none");
+    if (!message) return;
+    const preview = oneLine(contentText(message), this.#lines.width - labelWidth);
+    if (this.#show.has("current")) this.#content(messageText(message));
+    else this.#lines.below(this.#lines.paint("dim", preview));
+  }
+
+  #completed({ budget, warnings, floors, receiptId }: Completed): void {
+    const lines = this.#lines;
+    const whole = counted(budget?.used?.total ?? 0, "token");
+    lines.entry("completed", `${whole} in all, ${number(budget?.remaining ?? 0)} free`);
+    lines.blank();
+    if (budget) printBudget(lines, budget);
+    if (budget) lines.entry("layers", layersText(budget));
+    for (const floor of floors) lines.entry("gave way", printable(floor), "yellow");
+    for (const warning of warnings) lines.entry("warning", printable(warning), "yellow");
+    lines.entry("receipt", receiptId || "none: this was a dry run");
+  }
+
+  #content(text: string): void {
+    this.#lines.below(...printable(text).split("\n"));
+  }
+}

@@ -1,0 +1,64 @@
+import type { Candidate, InputHash, Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import { localTime, printable } from "../terminal/printable.js";
+import { table } from "../terminal/table.js";
+import { layersText, printBudget } from "./budget-text.js";
+import { type Lines, number, word } from "./lines.js";
+
+/** A receipt as people read it: what it was for, everything that could have gone in, and what it was made from. */
+export function printReceipt(lines: Lines, receipt: Receipt): void {
+  lines.entry("receipt", receipt.id);
+  const head = receipt.parentTurnId ? `head ${receipt.parentTurnId}` : "no turn yet";
+  lines.below(`session ${receipt.sessionId}`, head);
+  const facts = [word(receipt.role, "AGENT_ROLE_"), receipt.model, localTime(receipt.createTime)];
+  lines.below(printable(facts.filter(Boolean).join(", ")));
+  lines.blank();
+  lines.plain(candidateTable(lines, receipt.candidates));
+  lines.blank();
+  lines.plain(table(["INPUT", "NAME", "VERSION", "HASH"], receipt.inputs.map(inputRow), ["VERSION"]));
+  lines.blank();
+  lines.plain(table(["LAYER", "BYTES", "HASH"], layerRows(receipt), ["BYTES"]));
+  lines.blank();
+  if (receipt.budget) {
+    printBudget(lines, receipt.budget);
+    lines.entry("layers", layersText(receipt.budget));
+  }
+  for (const floor of receipt.floors) lines.entry("gave way", printable(floor), "yellow");
+  for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
+}
+
+const columns = ["CANDIDATE", "LANE", "TOKENS", "KEPT", "RULE"];
+
+/** Every candidate, in the order of the context. */
+export function candidateTable(lines: Lines, candidates: readonly Candidate[]): string {
+  const rows = candidates.map(({ name, lane, tokens, kept, rule, detail }) => [
+    printable(name),
+    word(lane, "LANE_"),
+    number(tokens),
+    kept ? "kept" : lines.paint("yellow", "cut"),
+    printable(detail ? `${rule}: ${detail}` : rule),
+  ]);
+  return table(columns, rows, ["TOKENS"]);
+}
+
+function inputRow({ kind, name, version, hash }: InputHash): readonly string[] {
+  return [kind, printable(name), version > 0 ? String(version) : "-", shortHash(hash)];
+}
+
+function layerRows({ hashes, layerBytes }: Receipt): readonly (readonly string[])[] {
+  if (!hashes) return [];
+  const { tools, system, history, current, whole } = hashes;
+  const rows = Object.entries({ tools, system, history, current }).map(([name, hash], at) => [
+    name,
+    number(layerBytes[at] ?? 0),
+    shortHash(hash),
+  ]);
+  return [...rows, ["whole", number(bytesOf(layerBytes)), shortHash(whole)]];
+}
+
+export function bytesOf(layerBytes: readonly number[]): number {
+  return layerBytes.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+export function shortHash(hash: Uint8Array): string {
+  return Buffer.from(hash).toString("hex").slice(0, 16);
+}

@@ -1,0 +1,67 @@
+import { Command } from "commander";
+import { clientOptions, defaultAddress } from "../../config/client-options.js";
+import { Assemblies } from "../client/assemblies.js";
+import { Capsules } from "../client/capsules.js";
+import { Ledger } from "../client/ledger.js";
+import { toolset } from "../demo/agent.js";
+import { type DemoServer, findOrStartServer } from "../demo/demo-server.js";
+import { type DemoResult, runDemo } from "../demo/run-demo.js";
+import { printLine, say, type Terminal } from "../terminal/terminal.js";
+import { Workspaces } from "../workspace/workspaces.js";
+import { addAddressFlags, examples, type ServerFlags } from "./options.js";
+
+export function demoCommand(terminal: Terminal): Command {
+  const command = new Command("demo")
+    .description("seed a small agent and show, step by step, how its contexts are made")
+    .addHelpText("after", examples("quire demo", "quire demo --address 127.0.0.1:50051"));
+  return addAddressFlags(command).action(async (flags: ServerFlags) => {
+    const server = await findOrStartServer(flags);
+    try {
+      await demo(terminal, server, clientOptions(flags).address);
+    } finally {
+      await server.stop();
+    }
+  });
+}
+
+async function demo(terminal: Terminal, server: DemoServer, asked: string): Promise<void> {
+  const options = clientOptions(server.flags);
+  const where = server.isOwn
+    ? `no Quire server answers at ${asked}: this demo runs on one of its own, with a database that is removed afterwards`
+    : `this demo runs on the server at ${asked}, and leaves its data there`;
+  say(terminal, `${where}\n`);
+  const services = {
+    ledger: new Ledger(options),
+    capsules: new Capsules(options),
+    workspaces: new Workspaces(options),
+    assemblies: new Assemblies(options),
+  };
+  const name = demoName(new Date());
+  try {
+    const result = await runDemo(terminal, services, name);
+    printLine(terminal, `\n${server.isOwn ? keepHint : lookHints(name, result, asked)}`);
+  } finally {
+    for (const service of Object.values(services)) service.close();
+  }
+}
+
+/** demo-20260131-235959-123: another one for each run. */
+function demoName(now: Date): string {
+  const [date, time] = now.toISOString().replaceAll(/[-:Z]/g, "").split("T") as [string, string];
+  return `demo-${date}-${time.replace(".", "-")}`;
+}
+
+const keepHint = `To keep what the demo makes: quire serve in one terminal, quire demo in another.`;
+
+function lookHints(name: string, { receiptId, fork }: DemoResult, asked: string): string {
+  const address = asked === defaultAddress ? "" : ` --address ${asked}`;
+  const agent = `--capsule ${name} --workspace ${name} --toolset ${toolset.name}`;
+  const commands = [
+    `turns ${name} --messages`,
+    `receipt ${receiptId}`,
+    `capsule show ${name}`,
+    `workspace show ${name}`,
+    `assemble ${fork} ${agent} --show system,current --message "And now?"`,
+  ];
+  return ["To look at it:", ...commands.map((command) => `  quire ${command}${address}`)].join("\n");
+}

@@ -1,0 +1,31 @@
+export const BudgetPolicy = {
+  UNSPECIFIED: "BUDGET_POLICY_UNSPECIFIED",
+  ELASTIC: "BUDGET_POLICY_ELASTIC",
+  STRICT_TRUNCATE: "BUDGET_POLICY_STRICT_TRUNCATE",
+  STRICT_FAIL: "BUDGET_POLICY_STRICT_FAIL",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type BudgetPolicy = (typeof BudgetPolicy)[keyof typeof BudgetPolicy];
+
+/** How a context is made, as one of server, capsule or request says it. */
+export interface ContextSettings {
+  readonly includeDescriptions?: boolean | undefined;
+  readonly includeSchemas?: boolean | undefined;
+  readonly activityLimit?: number | undefined;
+  readonly compressionStrategy?: string | undefined;
+  readonly maxMessages?: number | undefined;
+  readonly keepTurns?: number | undefined;
+  readonly policy: BudgetPolicy;
+  readonly reserveResponseTokens?: number | undefined;
+  readonly reserveToolTokens?: number | undefined;
+  readonly modelLimits: readonly ModelLimits[];
+}
+
+/** Limits for one model. */
+export interface ModelLimits {
+  readonly model: string;
+  readonly maxTokens?: number | undefined;
+  readonly memoryTokens?: number | undefined;
+  readonly historyTokens?: number | undefined;
+  readonly reserveResponseTokens?: number | undefined;
+}

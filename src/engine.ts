@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AssemblyDeps } from "./assembly/deps.js";
+import { createSystemCache } from "./assembly/system.js";
+import { loadTemplates } from "./assembly/templates.js";
+import { createToolsCache } from "./assembly/tools.js";
+import { type Catalogue, extendCatalogue, parseCatalogue } from "./budget/catalogue.js";
+import { type CapsuleDeps, createCapsules } from "./capsule/capsules.js";
+import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
+import type { Config } from "./config/options.js";
+import { packageRoot } from "./config/package-root.js";
+import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
+import type { LedgerDeps } from "./ledger/deps.js";
+import { createLedger } from "./ledger/ledger.js";
+import { ReceiptStore } from "./storage/assembly/receipt-store.js";
+import { type Database, openDatabase } from "./storage/database.js";
+import type { Logger } from "./telemetry/logger.js";
+import { TokenCounter } from "./tokens/token-counter.js";
+import { createWorkspaces, type WorkspaceDeps } from "./workspace/deps.js";
+import { OperatorOverride } from "./workspace/operator-override.js";
+
+/** Everything but the network: what the server serves, and what `createQuire` gives. */
+export interface Engine {
+  readonly database: Database;
+  readonly ledger: LedgerDeps;
+  readonly capsules: CapsuleDeps;
+  readonly workspaces: WorkspaceDeps;
+  readonly assembly: AssemblyDeps;
+  /** Finishes what is being written and closes. */
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+}
+
+const hourMs = 3_600_000;
+
+export async function openEngine(
+  config: Config,
+  logger: Logger,
+  options: EngineOptions = {},
+): Promise<Engine> {
+  const { clock = systemClock, ids = systemIds } = options;
+  const knobTable = config.knobTableFile
+    ? parseKnobTable(readFileSync(config.knobTableFile, "utf8"))
+    : defaultKnobTable;
+  const catalogue = loadCatalogue(config.catalogueFile);
+  const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize });
+  const counter = new TokenCounter();
+  counter.prepare();
+  const { historyCacheBytes, watchPollMs } = config;
+  const ledger = createLedger({ database, counter, historyCacheBytes, watchPollMs, clock, ids });
+  const capsules = createCapsules({ database, knobTable, clock, ids });
+  const workspaces = createWorkspaces({ database, counter, clock, ids });
+  const warn = (what: string) => (error: unknown) => logger.warn({ cause: String(error) }, what);
+  const receipts = new ReceiptStore(database, warn("receipts could not be written"));
+  const assembly: AssemblyDeps = {
+    ledger,
+    capsules: capsules.reader,
+    workspaces: workspaces.reader,
+    receipts,
+    counter,
+    catalogue,
+    knobTable,
+    override: new OperatorOverride(config.primeFile),
+    templates: loadTemplates(config.templatesFolder),
+    systemCache: createSystemCache(),
+    toolsCache: createToolsCache(),
+    settings: undefined,
+    clock,
+    ids,
+  };
+  const before = (hours: number) => toMicroseconds(clock.now() - hours * hourMs);
+  const sweep = () => {
+    ledger.sessions
+      .forgetAnswers(before(config.requestRetentionHours))
+      .catch(warn("stored answers could not be swept"));
+    receipts.forget(before(config.receiptRetentionHours)).catch(warn("receipts could not be swept"));
+  };
+  const timer = setInterval(sweep, Math.min(hourMs, (config.requestRetentionHours * hourMs) / 4)).unref();
+  sweep();
+  return {
+    database,
+    ledger,
+    capsules,
+    workspaces,
+    assembly,
+    async close() {
+      clearInterval(timer);
+      await ledger.writer.idle();
+      await receipts.flush();
+      await counter.close();
+      await database.close();
+    },
+  };
+}
+
+function loadCatalogue(file: string): Catalogue {
+  const base = parseCatalogue(readFileSync(join(packageRoot, "src", "budget", "catalogue.json"), "utf8"));
+  return file ? extendCatalogue(base, readFileSync(file, "utf8")) : base;
+}

@@ -1,0 +1,134 @@
+import { assemble } from "../../assembly/assemble.js";
+import { buildContext, contextPieces } from "../../assembly/build-context.js";
+import { compareReceipts } from "../../assembly/compare.js";
+import { resolvedMessage } from "../../assembly/context-message.js";
+import { countTexts } from "../../assembly/count-texts.js";
+import type { AssemblyDeps } from "../../assembly/deps.js";
+import type { HistoryStage } from "../../assembly/history.js";
+import { findReceipt, replayContext } from "../../assembly/replay.js";
+import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import * as wire from "../../contract/gen/quire/v1/assembly_service.js";
+import { type CallContext, type EncodedResponse, method } from "../call.js";
+import { type RpcsOf, rpc, streamRpc } from "../rpc.js";
+import * as validation from "../validation/assembly.js";
+import { nested } from "../wire-pieces.js";
+
+const batchBytes = 64 * 1024;
+const historyField = 5;
+const contextField = 1;
+
+/** AssemblyService: each RPC is its validation and one command of the assembly. */
+export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblyServiceServer> {
+  return {
+    assemble: streamRpc<wire.AssembleRequest, wire.AssembleResponse>(
+      "Assemble",
+      validation.validateContext,
+      (request, context) => assembleResponses(assembly, request.context!, context),
+    ),
+    buildContext: rpc<wire.BuildContextRequest, wire.BuildContextResponse>(
+      "BuildContext",
+      validation.validateContext,
+      async (request, { tenantId, signal }) => {
+        const built = await buildContext(assembly, tenantId, request.context!, signal);
+        return nested(contextField, contextPieces(built));
+      },
+    ),
+    getReceipt: rpc("GetReceipt", validation.validateReceiptId, async (request, { tenantId }) => {
+      const stored = await findReceipt(assembly, tenantId, request.receiptId);
+      return { receipt: Receipt.decode(stored.wire) };
+    }),
+    compareReceipts: rpc("CompareReceipts", validation.validateCompareReceipts, (request, { tenantId }) =>
+      compareReceipts(assembly, tenantId, request.firstReceiptId, request.secondReceiptId),
+    ),
+    replayContext: rpc<wire.ReplayContextRequest, wire.ReplayContextResponse>(
+      "ReplayContext",
+      validation.validateReceiptId,
+      async (request, { tenantId }) => {
+        const replayed = await replayContext(assembly, tenantId, request.receiptId);
+        return nested(contextField, contextPieces(replayed));
+      },
+    ),
+    countTokens: rpc("CountTokens", validation.validateCountTokens, (request, { signal }) =>
+      countTexts(assembly, request.texts, request.model, signal),
+    ),
+  };
+}
+
+type Response = wire.AssembleResponse | EncodedResponse;
+
+async function* assembleResponses(
+  assembly: AssemblyDeps,
+  request: wire.ContextRequest,
+  { tenantId, signal }: CallContext,
+): AsyncGenerator<Response> {
+  const { have } = request;
+  for await (const event of assemble(assembly, tenantId, request, signal)) {
+    switch (event.kind) {
+      case "resolved":
+        yield { event: { $case: "resolved", value: resolvedMessage(event.resolved, event.plan) } };
+        break;
+      case "tools": {
+        const { tools, hash, tokens } = event.tools;
+        const reused = have?.toolsHash.equals(hash) ?? false;
+        const sent = reused ? [] : tools.map((tool) => ({ ...tool }));
+        yield {
+          event: { $case: "tools", value: { tools: sent, hash, tokens, reused, toolset: request.toolset } },
+        };
+        break;
+      }
+      case "system": {
+        const { text, hash, tokens, sections } = event.system;
+        const reused = have?.systemHash.equals(hash) ?? false;
+        const value = { text: reused ? "" : text, sections: [...sections], hash, tokens, reused };
+        yield { event: { $case: "system", value } };
+        break;
+      }
+      case "history":
+        yield* historyBatches(event.history);
+        break;
+      case "current": {
+        const { message, hash, tokens, truncated } = event.current;
+        yield { event: { $case: "currentMessage", value: { message, hash, tokens, truncated } } };
+        break;
+      }
+      case "completed": {
+        const { budget, hashes, warnings, floors } = event.use;
+        const receiptId = request.dryRun ? "" : event.context.assemblyId;
+        const value = { budget, hashes, receiptId, warnings: [...warnings], floors: [...floors] };
+        yield { event: { $case: "completed", value } };
+      }
+    }
+  }
+}
+
+/** The history in batches of about 64 KB: the stored bytes, with the layer's description before them. */
+function* historyBatches(history: HistoryStage): Generator<EncodedResponse> {
+  const layer = wire.HistoryBatch.encode({ messages: [], layer: history.layer }).finish();
+  let pieces: Buffer[] = [Buffer.from(layer)];
+  let bytes = layer.length;
+  for (const piece of history.pieces()) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes < batchBytes) continue;
+    yield nested(historyField, pieces);
+    pieces = [];
+    bytes = 0;
+  }
+  if (pieces.length > 0) yield nested(historyField, pieces);
+}
+
+const definitions = wire.AssemblyServiceService;
+
+/** The methods of the service, with strict decoding and answers that may be bytes. */
+export const assemblyService = {
+  assemble: method(definitions.assemble, wire.AssembleRequest, wire.AssembleResponse),
+  buildContext: method(definitions.buildContext, wire.BuildContextRequest, wire.BuildContextResponse),
+  getReceipt: method(definitions.getReceipt, wire.GetReceiptRequest, wire.GetReceiptResponse),
+  compareReceipts: method(
+    definitions.compareReceipts,
+    wire.CompareReceiptsRequest,
+    wire.CompareReceiptsResponse,
+  ),
+  replayContext: method(definitions.replayContext, wire.ReplayContextRequest, wire.ReplayContextResponse),
+  countTokens: method(definitions.countTokens, wire.CountTokensRequest, wire.CountTokensResponse),
+};

@@ -1,0 +1,52 @@
+import type { ContextSettings, ModelLimits } from "../../contract/gen/quire/v1/context_settings.js";
+import type { Checker } from "./checker.js";
+
+const strategies = ["window"];
+const maxReserve = 10_000_000;
+const maxLimit = 100_000_000;
+const maxModels = 256;
+const dateSuffix = /-\d{8}$/;
+
+/** The bounds of context settings, for every request that carries some: `field` is their path in it. */
+export function checkContextSettings(
+  checker: Checker,
+  field: string,
+  settings: ContextSettings | undefined,
+): void {
+  if (!settings) return;
+  const whole = wholeNumbers(checker, field);
+  whole("activity_limit", settings.activityLimit, 0, 1_000);
+  whole("max_messages", settings.maxMessages, 1, 1_000_000);
+  whole("keep_turns", settings.keepTurns, 1, 100);
+  whole("reserve_response_tokens", settings.reserveResponseTokens, 0, maxReserve);
+  whole("reserve_tool_tokens", settings.reserveToolTokens, 0, maxReserve);
+  checker.known(`${field}.policy`, settings.policy);
+  if (settings.compressionStrategy !== undefined) {
+    checker.oneOf(`${field}.compression_strategy`, settings.compressionStrategy, strategies);
+  }
+  checker.count(`${field}.model_limits`, settings.modelLimits, 0, maxModels);
+  const seen = new Set<string>();
+  for (const [index, limits] of settings.modelLimits.slice(0, maxModels).entries()) {
+    checkModelLimits(checker, `${field}.model_limits[${index}]`, limits);
+    if (seen.has(limits.model)) checker.wrong(`${field}.model_limits[${index}].model`, "has limits already");
+    seen.add(limits.model);
+  }
+}
+
+function checkModelLimits(checker: Checker, field: string, limits: ModelLimits): void {
+  const whole = wholeNumbers(checker, field);
+  checker.text(`${field}.model`, limits.model, { min: 1, max: 256 });
+  // Models are looked up without their date, so limits under a dated name would never be found.
+  if (dateSuffix.test(limits.model))
+    checker.wrong(`${field}.model`, "ends in a date: name the model without it");
+  whole("max_tokens", limits.maxTokens, 1, maxLimit);
+  whole("memory_tokens", limits.memoryTokens, 0, maxLimit);
+  whole("history_tokens", limits.historyTokens, 0, maxLimit);
+  whole("reserve_response_tokens", limits.reserveResponseTokens, 0, maxReserve);
+}
+
+function wholeNumbers(checker: Checker, field: string) {
+  return (name: string, value: number | undefined, min: number, max: number): void => {
+    if (value !== undefined) checker.number(`${field}.${name}`, value, min, max);
+  };
+}

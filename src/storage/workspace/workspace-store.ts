@@ -1,0 +1,132 @@
+import { QuireError } from "../../errors/quire-error.js";
+import type { Database, PrismaTransaction } from "../database.js";
+import { asStorageError } from "../storage-error.js";
+import { idempotentWrite, type WriteKey } from "../stored-answers.js";
+import { readContents } from "./content-store.js";
+import type { DocumentRow, StoredWorkspace, ToolsetRow, WorkspacePlace } from "./rows.js";
+import { readStored, WorkspaceTransaction } from "./workspace-transaction.js";
+
+const steadyAttempts = 5;
+
+/** Workspaces as they are stored. */
+export class WorkspaceStore {
+  constructor(private readonly database: Database) {}
+
+  /** One cheap read: which workspace has the name, and what state it is in. */
+  async locate(tenantId: string, name: string): Promise<WorkspacePlace | undefined> {
+    const [row] = await this.reading(() => this.database.sqlReader.query(selectPlace, [tenantId, name]));
+    return row && { id: row[0] as string, revision: Number(row[1]) };
+  }
+
+  async require(tenantId: string, name: string): Promise<WorkspacePlace> {
+    const place = await this.locate(tenantId, name);
+    if (!place) throw workspaceNotFound(name);
+    return place;
+  }
+
+  async find(tenantId: string, name: string): Promise<StoredWorkspace> {
+    const found = await this.steady(tenantId, name, ({ id }) => this.findById(tenantId, id));
+    if (!found) throw workspaceNotFound(name);
+    return found;
+  }
+
+  async findById(tenantId: string, id: string): Promise<StoredWorkspace | undefined> {
+    return this.reading(async (client) => {
+      const row = await client.workspace.findUnique({ where: { tenantId_id: { tenantId, id } } });
+      return row ? readStored(client, row) : undefined;
+    });
+  }
+
+  /**
+   * What several reads of one workspace give when no write came between them. A workspace that never holds still
+   * is read as it is, in the end.
+   */
+  async steady<T>(
+    tenantId: string,
+    name: string,
+    read: (place: WorkspacePlace) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    let place = await this.locate(tenantId, name);
+    for (let attempt = 1; place && attempt <= steadyAttempts; attempt++) {
+      const found = await read(place);
+      const after = await this.locate(tenantId, name);
+      const isSteady = after?.id === place.id && after.revision === place.revision;
+      if (found !== undefined && (isSteady || attempt === steadyAttempts)) return found;
+      place = after;
+    }
+    return undefined;
+  }
+
+  /** Workspaces by name, after a name. Their documents are left out. */
+  async list(tenantId: string, afterName: string, limit: number): Promise<StoredWorkspace[]> {
+    return this.reading(async (client) => {
+      const rows = await client.workspace.findMany({
+        where: { tenantId, ...(afterName ? { name: { gt: afterName } } : {}) },
+        orderBy: { name: "asc" },
+        take: limit,
+      });
+      const toolsets = await client.workspaceToolset.findMany({
+        where: { tenantId, workspaceId: { in: rows.map(({ id }) => id) }, removedUs: null },
+        orderBy: { name: "asc" },
+        select: { workspaceId: true, name: true },
+      });
+      return rows.map((row) => ({
+        row,
+        documents: [],
+        toolsets: toolsets.filter(({ workspaceId }) => workspaceId === row.id).map(({ name }) => name),
+      }));
+    });
+  }
+
+  async findDocument(tenantId: string, workspaceId: string, path: string): Promise<DocumentRow | undefined> {
+    const where = { tenantId_workspaceId_path: { tenantId, workspaceId, path }, removedUs: null };
+    return this.reading(
+      async (client) => (await client.workspaceDocument.findUnique({ where })) ?? undefined,
+    );
+  }
+
+  async findToolset(tenantId: string, workspaceId: string, name: string): Promise<ToolsetRow | undefined> {
+    const where = { tenantId_workspaceId_name: { tenantId, workspaceId, name }, removedUs: null };
+    return this.reading(async (client) => (await client.workspaceToolset.findUnique({ where })) ?? undefined);
+  }
+
+  /** The bytes of each hash, in order. */
+  async contents(tenantId: string, hashes: readonly Uint8Array[]): Promise<readonly Buffer[]> {
+    if (hashes.length === 0) return [];
+    const found = await this.reading((client) => readContents(client, tenantId, hashes));
+    return hashes.map((hash) => {
+      const bytes = found.get(Buffer.from(hash).toString("hex"));
+      if (!bytes)
+        throw new QuireError("INTERNAL", "internal error", { cause: new Error("a stored content is gone") });
+      return bytes;
+    });
+  }
+
+  /** One idempotent write to workspaces. */
+  write<Answer>(
+    key: WriteKey<Answer>,
+    nowUs: bigint,
+    work: (workspaces: WorkspaceTransaction) => Promise<Answer>,
+  ): Promise<Answer> {
+    return idempotentWrite(this.database, key, nowUs, async (tx) => {
+      const workspaces = new WorkspaceTransaction(tx, key.tenantId, this.database.dialect, nowUs);
+      return { answer: await work(workspaces), sessionId: null };
+    });
+  }
+
+  private async reading<T>(work: (client: PrismaTransaction) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.database.reader);
+    } catch (error) {
+      throw asStorageError(error);
+    }
+  }
+}
+
+const selectPlace = "SELECT id, revision FROM workspaces WHERE tenant_id = ? AND name = ?";
+
+export function workspaceNotFound(workspace: string): QuireError {
+  return new QuireError("WORKSPACE_NOT_FOUND", `there is no workspace ${JSON.stringify(workspace)}`, {
+    metadata: { workspace },
+  });
+}

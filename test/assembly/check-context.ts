@@ -1,0 +1,133 @@
+import { expect } from "vitest";
+import { type Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
+import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
+import { countTokens } from "../../src/tokens/count-tokens.js";
+import type { FoldedContext } from "./fold.js";
+
+/** The rules that every context keeps, checked without the code that makes contexts. */
+
+const perMessage = 4;
+
+function count(text: string): number {
+  return countTokens(text, "o200k_base");
+}
+
+function textsOf({ content }: Part): readonly string[] {
+  switch (content?.$case) {
+    case "text":
+    case "thinking":
+      return [content.value.text];
+    case "toolCall":
+      return [content.value.name, content.value.argumentsJson];
+    case "toolResult":
+      return content.value.content.flatMap(({ content: piece }) =>
+        piece?.$case === "text" ? [piece.value.text] : [],
+      );
+    case "approvalRequest":
+      return [content.value.prompt];
+    case "approvalAnswer":
+      return [content.value.reason];
+    default:
+      return [];
+  }
+}
+
+/** What a message costs in o200k tokens, counted anew. */
+export function messageTokens(message: Message): number {
+  const texts = [...message.contextParts, ...message.parts].flatMap(textsOf);
+  return texts.reduce((sum, text) => sum + count(text), perMessage);
+}
+
+function toolTokens(tool: Tool): number {
+  return count(`${tool.name}\n${tool.description}\n${tool.inputSchemaJson}`);
+}
+
+/** The budget, recounted: nothing is above it, and what the context says of itself is so. */
+export function checkBudget(context: FoldedContext): void {
+  const budget = context.completed.budget!;
+  const factor = budget.exact ? 1 : budget.ratio * (1 + budget.margin);
+  const scaled = (tokens: number) => (tokens === 0 ? 0 : Math.ceil(tokens * factor - 1e-9));
+  const history = scaled(context.history.reduce((sum, message) => sum + messageTokens(message), 0));
+  const system = scaled(count(context.system.text));
+  const tools = context.tools.tools.reduce((sum, tool) => sum + scaled(toolTokens(tool)), 0);
+  const event = context.current ? scaled(messageTokens(context.current)) : 0;
+  expect(system + tools + event + history).toBeLessThanOrEqual(budget.available);
+  expect(budget.used).toMatchObject({
+    systemPrompt: system,
+    tools,
+    history,
+    event,
+    total: system + tools + event + history,
+  });
+  for (const message of context.history) {
+    const own = message.parts.flatMap(textsOf).reduce((sum, text) => sum + count(text), 0);
+    expect(message.o200kTokens, JSON.stringify(message)).toBe(own);
+  }
+}
+
+function isAnswer(message: Message): boolean {
+  if (message.role === MessageRole.TOOL) return true;
+  return (
+    message.role === MessageRole.USER &&
+    message.parts.every((part) => part.content?.$case === "approvalAnswer")
+  );
+}
+
+/** Every result directly after its call, every call with a result, a user's message first. */
+export function checkPairs(history: readonly Message[]): void {
+  if (history.length > 0) expect(history[0]!.role).toBe(MessageRole.USER);
+  const open = new Set<string>();
+  for (const message of history) {
+    expect(message.role).not.toBe(MessageRole.SYSTEM);
+    if (!isAnswer(message)) expect([...open], "calls without a result before the next message").toEqual([]);
+    for (const { content } of message.parts) {
+      if (content?.$case === "toolCall") open.add(content.value.callId);
+      if (content?.$case === "toolResult") {
+        expect(open.has(content.value.callId), `a result without its call: ${content.value.callId}`).toBe(
+          true,
+        );
+        open.delete(content.value.callId);
+      }
+    }
+  }
+  expect([...open], "calls without a result at the end").toEqual([]);
+}
+
+/** A turn of the thread as the test wrote it. */
+export interface WrittenTurn {
+  readonly id: string;
+  /** The indexes of its messages that are not SYSTEM ones. */
+  readonly spoken: readonly number[];
+}
+
+/** The kept turns are the newest ones, whole but for the beginning of the first one. */
+export function checkNoHole(context: FoldedContext, thread: readonly WrittenTurn[]): void {
+  const { layer, history } = context;
+  const kept = thread.slice(thread.length - layer.turns);
+  expect(layer.turns + layer.droppedTurns).toBe(thread.length);
+  expect([...new Set(history.map((message) => message.turnId))]).toEqual(kept.map((turn) => turn.id));
+  for (const [at, turn] of kept.entries()) {
+    const from = at === 0 ? layer.splitMessageIndex : 0;
+    // What was made up has no id of its own.
+    const stored = history.filter((message) => message.turnId === turn.id && message.id !== "");
+    expect(stored.map((message) => message.index)).toEqual(turn.spoken.filter((index) => index >= from));
+  }
+}
+
+/** Whatever had to give way is said. */
+export function checkFloors(context: FoldedContext, keepTurns: number): void {
+  const { layer, completed } = context;
+  const { floors } = completed;
+  const wanted = Math.min(keepTurns, layer.turns + layer.droppedTurns);
+  expect(floors.filter((floor) => floor.startsWith("keep_turns"))).toEqual(
+    layer.turns < wanted ? [`keep_turns ${layer.turns}`] : [],
+  );
+  const split = layer.splitMessageIndex > 0 ? [`split turn at message ${layer.splitMessageIndex}`] : [];
+  expect(floors.filter((floor) => floor.startsWith("split"))).toEqual(split);
+  const elided = layer.elidedResults > 0 ? [`elided results ${layer.elidedResults}`] : [];
+  expect(floors.filter((floor) => floor.startsWith("elided"))).toEqual(elided);
+  const markers = context.history.filter((message) =>
+    JSON.stringify(message.parts).includes("[tool result left out: "),
+  );
+  expect(markers.length).toBe(layer.elidedResults);
+}

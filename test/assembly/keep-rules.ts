@@ -1,0 +1,96 @@
+import { expect } from "vitest";
+import { AssembledContext } from "../../src/contract/gen/quire/v1/assembly.js";
+import { type Quire, QuireError } from "../../src/index.js";
+import type { PartialContext } from "./agent.js";
+import { checkBudget, checkFloors, checkNoHole, checkPairs, type WrittenTurn } from "./check-context.js";
+import { bytesOf, type FoldedContext, fold, heldOf } from "./fold.js";
+
+/** How often what is never cut had to give way, for the end of the run. */
+export class FloorCounts {
+  assemblies = 0;
+  readonly counts = new Map<string, number>();
+
+  add(floors: readonly string[]): void {
+    this.assemblies++;
+    for (const floor of floors) {
+      const name = floor.startsWith("keep_turns")
+        ? "fewer turns than wanted"
+        : floor.replace(/( turn)? (at message )?\d+$/, "$1");
+      this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    }
+  }
+
+  toString(): string {
+    const each = [...this.counts].map(([name, count]) => `${name} ${count}`).join(", ");
+    return `${this.assemblies} assemblies; floors that gave way: ${each || "none"}`;
+  }
+}
+
+/** What the layers beside history use, from an assembly that has all the room it wants. */
+export async function tokensBesideHistory(quire: Quire, context: PartialContext): Promise<number> {
+  const { completed } = await fold(quire.assembly.assemble({ context: { ...context, dryRun: true } }));
+  const { systemPrompt, tools, event } = completed.budget!.used!;
+  return systemPrompt + tools + event;
+}
+
+/** Assembles, and checks every rule that can be checked on one context. Undefined where what is open does not fit. */
+export async function assembleByRules(
+  quire: Quire,
+  context: PartialContext,
+  thread: readonly WrittenTurn[],
+): Promise<FoldedContext | undefined> {
+  let folded: FoldedContext;
+  try {
+    folded = await fold(quire.assembly.assemble({ context }));
+  } catch (error) {
+    expect(error).toBeInstanceOf(QuireError);
+    expect((error as QuireError).reason).toBe("CONTEXT_TOO_LARGE");
+    return undefined;
+  }
+  checkBudget(folded);
+  checkPairs(folded.history);
+  checkNoHole(folded, thread);
+  checkFloors(folded, context.settings?.keepTurns ?? 3);
+  expect(folded.current?.parts).toEqual(context.event?.content ?? undefined);
+  const { maxMessages } = context.settings ?? {};
+  if (maxMessages !== undefined) expect(folded.history.length).toBeLessThanOrEqual(maxMessages);
+  return folded;
+}
+
+/** The receipt says the same as the stream, and a replay gives the same bytes. */
+export async function checkReplay(quire: Quire, folded: FoldedContext): Promise<void> {
+  const { receipt } = await quire.assembly.getReceipt({ receiptId: folded.completed.receiptId });
+  expect(receipt!.floors).toEqual(folded.completed.floors);
+  expect(receipt!.hashes).toEqual(folded.completed.hashes);
+  const { context } = await quire.assembly.replayContext({ receiptId: folded.completed.receiptId });
+  expect(bytesOf(context!.history)).toBe(bytesOf(folded.history));
+  expect(context!.systemPrompt).toBe(folded.system.text);
+  expect(context!.tools).toEqual(folded.tools.tools);
+  expect(context!.currentMessage).toEqual(folded.current);
+  expect(context!.tokenBudget).toEqual(folded.completed.budget);
+  expect(context!.historyLayer).toEqual(folded.layer);
+}
+
+/** A context that is put onto the one that is held is the whole context. */
+export async function checkDelta(
+  quire: Quire,
+  context: PartialContext,
+  held: FoldedContext,
+): Promise<FoldedContext> {
+  const dry = { ...context, dryRun: true };
+  const [delta, whole] = [
+    await fold(quire.assembly.assemble({ context: { ...dry, have: heldOf(held) } }), held),
+    await fold(quire.assembly.assemble({ context: dry })),
+  ];
+  expect(bytesOf(delta.history)).toBe(bytesOf(whole.history));
+  expect(delta.system).toEqual(whole.system);
+  expect(delta.tools).toEqual(whole.tools);
+  expect(delta.layer).toEqual(whole.layer);
+  return delta;
+}
+
+/** The whole context as bytes, without its own id. */
+export async function contextBytes(quire: Quire, context: PartialContext): Promise<string> {
+  const { context: built } = await quire.assembly.buildContext({ context: { ...context, dryRun: true } });
+  return Buffer.from(AssembledContext.encode({ ...built!, assemblyId: "" }).finish()).toString("base64");
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { failure } from "../support/server.js";
+import { tempFolder } from "../support/temp-folder.js";
+import { type ServedDesk, serveDesk, serveFolder } from "./served-desk.js";
+import { deskRequest, putCapsule, setUpTravelDesk } from "./travel-desk.js";
+
+const context = { ...deskRequest, capsule: "atlas" };
+const noReceipt = "0198c0de-0000-7000-8000-000000000001";
+
+async function assemblyOf({ quire }: ServedDesk, more: object = {}): Promise<string> {
+  const { context: built } = await quire.assembly.buildContext({ context: { ...context, ...more } });
+  return built!.assemblyId;
+}
+
+describe("a receipt", () => {
+  test("can be read at once, and after a restart", async () => {
+    const folder = tempFolder();
+    const first = await serveFolder(folder);
+    await setUpTravelDesk(first.quire);
+    await putCapsule(first.quire, "atlas");
+    const receiptId = await assemblyOf(first);
+    const { receipt } = await first.quire.assembly.getReceipt({ receiptId });
+    expect(receipt!.inputs.map(({ kind, name }) => `${kind} ${name}`)).toEqual(
+      expect.arrayContaining([
+        "capsule atlas",
+        "document AGENTS.md",
+        "toolset travel",
+        "capabilities desk",
+        "templates system",
+      ]),
+    );
+    const replayed = await first.quire.assembly.replayContext({ receiptId });
+    await first.stop();
+    const second = await serveFolder(folder);
+    expect(await second.quire.assembly.getReceipt({ receiptId })).toEqual({ receipt });
+    expect(await second.quire.assembly.replayContext({ receiptId })).toEqual(replayed);
+  });
+
+  test("is erased with its session", async () => {
+    const desk = await serveDesk();
+    const receiptId = await assemblyOf(desk);
+    await desk.engine.assembly.receipts.flush();
+    await desk.quire.ledger.deleteSession({ session: "desk" });
+    for (const call of [
+      desk.quire.assembly.getReceipt({ receiptId }),
+      desk.quire.assembly.replayContext({ receiptId }),
+    ]) {
+      expect(await failure(call)).toMatchObject({
+        reason: "RECEIPT_NOT_FOUND",
+        metadata: { receipt_id: receiptId },
+      });
+    }
+  });
+
+  test("that is not there is RECEIPT_NOT_FOUND, for every call that names one", async () => {
+    const { assembly } = (await serveDesk()).quire;
+    const calls = [
+      assembly.getReceipt({ receiptId: noReceipt }),
+      assembly.replayContext({ receiptId: noReceipt }),
+      assembly.compareReceipts({ firstReceiptId: noReceipt, secondReceiptId: noReceipt }),
+    ];
+    for (const call of calls)
+      expect(await failure(call)).toMatchObject({
+        reason: "RECEIPT_NOT_FOUND",
+        metadata: { receipt_id: noReceipt },
+      });
+  });
+
+  test("whose layers are no longer kept is RECEIPT_EXPIRED to replay and compare, and can still be read", async () => {
+    const desk = await serveDesk();
+    const { quire, engine } = desk;
+    const receiptId = await assemblyOf(desk);
+    await engine.assembly.receipts.flush();
+    await engine.database.transaction((tx) => tx.receiptBlob.deleteMany({}));
+    const calls = [
+      quire.assembly.replayContext({ receiptId }),
+      quire.assembly.compareReceipts({ firstReceiptId: receiptId, secondReceiptId: receiptId }),
+    ];
+    for (const call of calls)
+      expect(await failure(call)).toMatchObject({
+        reason: "RECEIPT_EXPIRED",
+        metadata: { receipt_id: receiptId },
+      });
+    expect((await quire.assembly.getReceipt({ receiptId })).receipt!.id).toBe(receiptId);
+  });
+});

@@ -1,0 +1,136 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
+import type { Quire } from "../../src/index.js";
+import { tempFolder } from "../support/temp-folder.js";
+import { serveDesk } from "./served-desk.js";
+import { deskRequest, putCapsule } from "./travel-desk.js";
+
+const base = { ...deskRequest, capsule: "atlas" };
+
+async function contextOf(quire: Quire, more: object = {}) {
+  const { context } = await quire.assembly.buildContext({ context: { ...base, ...more } });
+  const { receipt } = await quire.assembly.getReceipt({ receiptId: context!.assemblyId });
+  return { context: context!, receipt: receipt! };
+}
+
+describe("what a request comes to", () => {
+  test("prime.md is on top of all, and a change of it applies to the next assembly", async () => {
+    const primeFile = join(tempFolder(), "prime.md");
+    const { quire } = await serveDesk({ primeFile });
+    expect((await contextOf(quire)).context.systemPrompt).toMatch(/^# Rules/);
+    writeFileSync(primeFile, "Obey the operator.");
+    const { context, receipt } = await contextOf(quire);
+    expect(context.systemPrompt).toMatch(/^Obey the operator\.\n\n# Rules/);
+    expect(context.sections[0]).toMatchObject({ name: "override", offset: 0 });
+    expect(receipt.inputs).toContainEqual(expect.objectContaining({ kind: "override", name: "prime.md" }));
+    writeFileSync(primeFile, "Obey the other operator.");
+    expect((await contextOf(quire)).context.systemPrompt).toMatch(/^Obey the other operator\./);
+  });
+
+  test("a model that is not known gets 128,000 tokens and a warning, in the answer and in the receipt", async () => {
+    const { quire } = await serveDesk();
+    const { context, receipt } = await contextOf(quire, { model: "gpt-99" });
+    expect(context.tokenBudget).toMatchObject({ modelLimit: 128_000, exact: false });
+    expect(context.warnings).toEqual([expect.stringContaining('"gpt-99" is unknown')]);
+    expect(receipt.warnings).toEqual(context.warnings);
+    expect((await contextOf(quire, { model: "gpt-4o-20240806" })).context).toMatchObject({
+      warnings: [],
+      tokenBudget: { exact: true },
+    });
+  });
+
+  test("knobs out of range are taken as the nearest, with a warning", async () => {
+    const { quire } = await serveDesk();
+    await putCapsule(quire, "wild", { persona: { knobs: { intelligenceLevel: 40, autonomyLevel: -3 } } });
+    const { context } = await contextOf(quire, { capsule: "wild" });
+    expect(context.warnings).toEqual([
+      expect.stringContaining("intelligence_level is 40"),
+      expect.stringContaining("autonomy_level is -3"),
+    ]);
+    expect(context.modelConfig).toMatchObject({
+      temperature: 0.9,
+      recallLimit: 50,
+      toolApproval: "TOOL_APPROVAL_ALL",
+    });
+  });
+
+  test("a tool that is taken away is in the receipt, with the rule that took it", async () => {
+    const { quire } = await serveDesk();
+    await putCapsule(quire, "narrow", {
+      persona: { enabledCapabilities: ["flights", "payments", "slack", "reply", "spawn"] },
+    });
+    const rulesFor = async (more: object) => {
+      const { context, receipt } = await contextOf(quire, { capsule: "narrow", ...more });
+      const candidates = receipt.candidates.filter(({ name }) => name.startsWith("tool "));
+      expect(candidates.filter(({ kept }) => kept).map(({ name }) => name)).toEqual(
+        context.tools.map(({ name }) => `tool ${name}`),
+      );
+      return Object.fromEntries(candidates.map(({ name, rule }) => [name.slice(5), rule]));
+    };
+    expect(await rulesFor({ role: AgentRole.MANAGER })).toEqual({
+      search: "never cut",
+      book: "permission not granted: booking.write",
+      rooms: "capability not enabled",
+      pay: "capability denied by governance",
+      send: "never cut",
+      reply: "role: only a worker replies to a manager",
+      spawn: "never cut",
+    });
+    expect(
+      await rulesFor({ role: AgentRole.WORKER, task: "t", scopedCapabilities: ["hotels"] }),
+    ).toMatchObject({
+      search: "role: not in the worker's scope",
+      send: "role: a worker sends no messages",
+      reply: "never cut",
+      spawn: "never cut",
+    });
+  });
+
+  test("the request's settings are stronger than the capsule's, and those than the defaults", async () => {
+    const { quire } = await serveDesk();
+    await putCapsule(quire, "set", {
+      settings: { activityLimit: 1, includeDescriptions: false, keepTurns: 2, reserveResponseTokens: 1_000 },
+    });
+    const { context } = await contextOf(quire, { capsule: "set" });
+    const text = JSON.stringify(context.currentMessage);
+    expect(text).not.toContain("Mia opened the app");
+    expect(text).toContain("Mia looked at flights");
+    expect(context.tools.every(({ description }) => description === "")).toBe(true);
+    expect(context.tokenBudget).toMatchObject({ reserveResponse: 1_000, reserveTools: 16_384 });
+    const settings = {
+      activityLimit: 2,
+      includeDescriptions: true,
+      includeSchemas: false,
+      reserveResponseTokens: 2_000,
+    };
+    const { context: stronger } = await contextOf(quire, { capsule: "set", settings });
+    expect(JSON.stringify(stronger.currentMessage)).toContain("Mia opened the app");
+    expect(stronger.tools[0]).toMatchObject({ description: "Looks for flights.", inputSchemaJson: "" });
+    expect(stronger.tokenBudget).toMatchObject({ reserveResponse: 2_000 });
+  });
+
+  test("a limit for the model overrides its lanes: memory's reserve and history's room", async () => {
+    const { quire } = await serveDesk();
+    const limited = (limits: object) =>
+      contextOf(quire, { settings: { modelLimits: [{ model: "gpt-4o", ...limits }] } });
+    const { context } = await limited({ historyTokens: 60, maxTokens: 16_000, reserveResponseTokens: 500 });
+    expect(context.tokenBudget).toMatchObject({
+      modelLimit: 16_000,
+      reserveResponse: 500,
+      reserveTools: 4_000,
+    });
+    expect(context.historyLayer!.tokens).toBeLessThanOrEqual(60);
+    expect(context.historyLayer!.droppedTurns).toBe(2);
+  });
+
+  test("memory's reserve gives way before the last turns do, and the receipt says so", async () => {
+    const { quire } = await serveDesk();
+    const { used } = (await contextOf(quire)).context.tokenBudget!;
+    const tight = await contextOf(quire, { maxContextTokens: used!.total });
+    expect(tight.context.historyLayer).toMatchObject({ turns: 3, droppedTurns: 0 });
+    expect(tight.receipt.floors).toEqual(["memory gave way"]);
+    expect((await contextOf(quire)).receipt.floors).toEqual([]);
+  });
+});

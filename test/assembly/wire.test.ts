@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { ClientReadableStream } from "@grpc/grpc-js";
+import { describe, expect, test } from "vitest";
+import type { AssembleResponse } from "../../src/contract/gen/quire/v1/assembly_service.js";
+import { assistant, user } from "../support/messages.js";
+import { failure } from "../support/server.js";
+import { fold } from "./fold.js";
+import { holdReads, type ServedDesk, serveDesk } from "./served-desk.js";
+import { deskRequest } from "./travel-desk.js";
+
+const context = { ...deskRequest, capsule: "atlas" };
+
+function assembleOn({ quire }: ServedDesk, more: object = {}): ClientReadableStream<AssembleResponse> {
+  return quire.assembly.assemble({
+    context: { ...context, ...more },
+  }) as unknown as ClientReadableStream<AssembleResponse>;
+}
+
+/** Adds turns to the session, of about a megabyte each unless another size is given. */
+async function addTurns({ quire }: ServedDesk, count: number, words = 200_000): Promise<void> {
+  let parentTurnId = (await quire.ledger.getSession({ session: "desk" })).session!.headTurnId;
+  for (let left = count; left > 0; left--) {
+    const messages = [user("word ".repeat(words)), assistant("Yes.")];
+    parentTurnId = (await quire.ledger.recordTurn({ session: "desk", parentTurnId, messages })).turn!.id;
+  }
+}
+
+const wideWindow = { settings: { modelLimits: [{ model: "gpt-4o", maxTokens: 90_000_000 }] } };
+
+setFlagsFromString("--expose-gc");
+/** What is measured is what is held, and not what is yet to be collected. */
+const collectGarbage = runInNewContext("gc") as () => void;
+
+describe("Assemble over the wire", () => {
+  test("sends its events in order: resolved, tools, system, history, current message, completed", async () => {
+    const cases: string[] = [];
+    for await (const { event } of assembleOn(await serveDesk())) cases.push(event!.$case);
+    expect(cases).toEqual(["resolved", "tools", "system", "history", "currentMessage", "completed"]);
+  });
+
+  test("sends history in batches, the layer in the first one only", async () => {
+    const desk = await serveDesk();
+    await addTurns(desk, 3);
+    const batches: boolean[] = [];
+    for await (const { event } of assembleOn(desk, wideWindow)) {
+      if (event?.$case === "history") batches.push(event.value.layer !== undefined);
+    }
+    expect(batches.length).toBeGreaterThan(2);
+    expect(batches).toEqual(batches.map((_, index) => index === 0));
+  });
+
+  test("sends the system prompt while history is still being read", async () => {
+    const desk = await serveDesk();
+    const reads = holdReads(desk.engine);
+    const cases: string[] = [];
+    for await (const { event } of assembleOn(desk)) {
+      cases.push(event!.$case);
+      if (event?.$case === "system") {
+        while (reads.count() === 0) await sleep(1);
+        expect(cases).toEqual(["resolved", "tools", "system"]);
+        reads.release();
+      }
+    }
+    expect(cases.at(-1)).toBe("completed");
+  });
+
+  test("stops the work when the caller cancels: no further reads, no receipt", async () => {
+    const desk = await serveDesk({ historyCacheBytes: 0 });
+    await addTurns(desk, 70, 1);
+    const reads = holdReads(desk.engine);
+    const stream = assembleOn(desk, wideWindow);
+    let assemblyId = "";
+    stream.on("data", ({ event }: AssembleResponse) => {
+      if (event?.$case === "resolved") assemblyId = event.value.assemblyId;
+      if (event?.$case === "system") stream.cancel();
+    });
+    await new Promise((resolve) => stream.on("error", resolve));
+    while (reads.count() === 0) await sleep(1);
+    // The server hears of it while the first read is held up.
+    await sleep(100);
+    reads.release();
+    await sleep(300);
+    expect(reads.count()).toBe(1);
+    expect(await failure(desk.quire.assembly.getReceipt({ receiptId: assemblyId }))).toMatchObject({
+      reason: "RECEIPT_NOT_FOUND",
+    });
+  });
+
+  test("holds little in memory for readers that are slow", async () => {
+    const desk = await serveDesk();
+    await addTurns(desk, 20);
+    await fold(assembleOn(desk, wideWindow));
+    const used = () => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+    };
+    const before = used();
+    const streams = Array.from({ length: 20 }, () => assembleOn(desk, wideWindow));
+    for (const stream of streams) {
+      stream.on("error", () => undefined);
+      await new Promise((resolve) => stream.once("readable", resolve));
+    }
+    await sleep(500);
+    // All that they have yet to read is 400 MB.
+    expect(used() - before).toBeLessThan(120_000_000);
+    for (const stream of streams) stream.cancel();
+  });
+
+  test("writes nothing in a dry run", async () => {
+    const desk = await serveDesk();
+    const { completed, resolved } = await fold(assembleOn(desk, { dryRun: true }));
+    expect(completed.receiptId).toBe("");
+    expect(await failure(desk.quire.assembly.getReceipt({ receiptId: resolved.assemblyId }))).toMatchObject({
+      reason: "RECEIPT_NOT_FOUND",
+    });
+    await desk.engine.assembly.receipts.flush();
+    expect(await desk.engine.database.reader.receipt.count()).toBe(0);
+    expect(await desk.engine.database.reader.receiptBlob.count()).toBe(0);
+  });
+
+  test("gives, folded, what BuildContext gives", async () => {
+    const desk = await serveDesk();
+    const folded = await fold(assembleOn(desk));
+    const { context: built } = await desk.quire.assembly.buildContext({ context });
+    expect(built).toMatchObject({
+      history: folded.history,
+      systemPrompt: folded.system.text,
+      sections: folded.system.sections,
+      tools: folded.tools.tools,
+      historyLayer: folded.layer,
+      model: folded.resolved.model,
+      provider: folded.resolved.provider,
+      modelConfig: folded.resolved.modelConfig,
+      parentTurnId: folded.resolved.parentTurnId,
+      sessionLabel: "desk",
+      toolset: "travel",
+      permissionsGranted: ["booking.read"],
+      sourceEventId: "event-7",
+      workspacePath: "/srv/desk",
+      capsule: "atlas",
+      capsuleVersion: 1,
+    });
+    expect(built!.currentMessage!.parts).toEqual(folded.current!.parts);
+    expect(built!.tokenBudget!.used).toMatchObject({ history: folded.layer.tokens });
+    expect(built!.hashes!.system).toEqual(folded.completed.hashes!.system);
+    expect(built!.hashes!.history).toEqual(folded.completed.hashes!.history);
+  });
+});

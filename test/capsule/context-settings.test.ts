@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { mergeSettings } from "../../src/capsule/context-settings.js";
+import { BudgetPolicy, ContextSettings } from "../../src/contract/gen/quire/v1/context_settings.js";
+
+const settings = ContextSettings.create;
+
+describe("mergeSettings", () => {
+  test("what nobody sets has its default", () => {
+    const defaults = {
+      includeDescriptions: true,
+      includeSchemas: true,
+      activityLimit: 10,
+      compressionStrategy: "window",
+      maxMessages: undefined,
+      keepTurns: 3,
+      policy: BudgetPolicy.ELASTIC,
+      reserveResponseTokens: 8_192,
+      reserveToolTokens: 16_384,
+      isReserveSet: { response: false, tool: false },
+      modelLimits: new Map(),
+    };
+    expect(mergeSettings(undefined, undefined, undefined)).toEqual(defaults);
+    expect(mergeSettings(settings(), settings(), settings())).toEqual(defaults);
+  });
+
+  test("a request is stronger than a capsule, and a capsule than the server, field by field", () => {
+    const merged = mergeSettings(
+      settings({ activityLimit: 1, keepTurns: 1, maxMessages: 1, policy: BudgetPolicy.STRICT_FAIL }),
+      settings({ activityLimit: 2, keepTurns: 2, reserveToolTokens: 200 }),
+      settings({ activityLimit: 3, policy: BudgetPolicy.STRICT_TRUNCATE }),
+    );
+    expect(merged).toMatchObject({ activityLimit: 3, keepTurns: 2, maxMessages: 1, reserveToolTokens: 200 });
+    expect(merged.policy).toBe(BudgetPolicy.STRICT_TRUNCATE);
+    expect(merged.isReserveSet).toEqual({ response: false, tool: true });
+  });
+
+  test("false and 0 are values, too", () => {
+    const merged = mergeSettings(
+      settings({ includeSchemas: true, activityLimit: 5 }),
+      settings({ includeSchemas: false, activityLimit: 0, reserveResponseTokens: 0 }),
+      undefined,
+    );
+    expect(merged).toMatchObject({ includeSchemas: false, activityLimit: 0, reserveResponseTokens: 0 });
+  });
+
+  test("limits of models are merged by name, and each limit by itself", () => {
+    const merged = mergeSettings(
+      settings({
+        modelLimits: [
+          { model: "a", maxTokens: 100, memoryTokens: 10 },
+          { model: "b", maxTokens: 7 },
+        ],
+      }),
+      settings({ modelLimits: [{ model: "a", memoryTokens: 20 }] }),
+      settings({ modelLimits: [{ model: "a", historyTokens: 30 }] }),
+    );
+    expect([...merged.modelLimits.keys()]).toEqual(["a", "b"]);
+    expect(merged.modelLimits.get("a")).toEqual({
+      model: "a",
+      maxTokens: 100,
+      memoryTokens: 20,
+      historyTokens: 30,
+    });
+    expect(merged.modelLimits.get("b")).toEqual({ model: "b", maxTokens: 7 });
+  });
+});

@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { ConfigError, createQuire } from "../../src/index.js";
+import { tempFolder } from "../support/temp-folder.js";
+import { collected, contextOf, refusal, seed, testQuire, text } from "./quire-fixture.js";
+
+test("in process: a field out of its bounds is an INVALID_FIELD with its path", async () => {
+  const quire = await testQuire();
+  const error = await refusal(quire.assembly.buildContext({ context: { session: "", capsule: "atlas" } }));
+  expect(error.reason).toBe("INVALID_FIELD");
+  expect(error.violations.map(({ field }) => field)).toEqual(["context.session", "context.event"]);
+  const streamed = await refusal(collected(quire.assembly.assemble({ context: { session: "" } })));
+  expect(streamed.reason).toBe("INVALID_FIELD");
+});
+
+test("in process: a broken rule has its reason and field, and nothing is written", async () => {
+  const quire = await testQuire();
+  await seed(quire, "atlas", 0);
+  const parts = [{ content: { $case: "toolResult" as const, value: { callId: "call_9" } } }];
+  const messages = [{ role: "MESSAGE_ROLE_TOOL" as const, parts }];
+  const error = await refusal(quire.ledger.recordTurn({ session: "atlas", messages }));
+  expect(error.reason).toBe("ORPHAN_TOOL_RESULT");
+  expect(error.violations[0]?.field).toBe("messages[0].parts[0].tool_result.call_id");
+  expect((await quire.ledger.listTurns({ session: "atlas" })).turns).toEqual([]);
+});
+
+test("in process: a value that is not of its type is a MALFORMED_REQUEST", async () => {
+  const quire = await testQuire();
+  const nothing = null as unknown as { session: string };
+  expect((await refusal(quire.ledger.getSession(nothing))).reason).toBe("MALFORMED_REQUEST");
+  expect((await refusal(quire.ledger.listSessions({ pageSize: -1 }))).reason).toBe("MALFORMED_REQUEST");
+});
+
+test("in process: a request id makes a write happen once, and is not for another one", async () => {
+  const quire = await testQuire();
+  const first = await quire.ledger.createSession({ requestId: "r1", label: "a" });
+  expect(await quire.ledger.createSession({ requestId: "r1", label: "a" })).toEqual(first);
+  const other = await refusal(quire.ledger.createSession({ requestId: "r1", label: "b" }));
+  expect(other.reason).toBe("REQUEST_ID_REUSED");
+});
+
+test("in process: a request belongs to the engine once it is given", async () => {
+  const quire = await testQuire();
+  await seed(quire, "atlas", 0);
+  const part = text("as given");
+  const recording = quire.ledger.recordTurn({
+    session: "atlas",
+    messages: [{ role: "MESSAGE_ROLE_USER", parts: [part] }],
+    result: { messages: [{ role: "MESSAGE_ROLE_ASSISTANT", parts: [text("yes")] }] },
+  });
+  part.content.value.text = "changed";
+  const { turn } = await recording;
+  const { result } = await quire.ledger.getTurn({ turnId: turn!.id });
+  expect(result?.messages[0]?.parts[0]?.content?.value).toEqual({ text: "as given" });
+});
+
+test("in process: signals stop a call: a timeout is DEADLINE_EXCEEDED, an abort CANCELLED", async () => {
+  const quire = await testQuire();
+  await seed(quire, "atlas", 1);
+  const past = AbortSignal.timeout(0);
+  await sleep(10);
+  expect((await refusal(quire.assembly.buildContext(contextOf("atlas"), { signal: past }))).reason).toBe(
+    "DEADLINE_EXCEEDED",
+  );
+  expect(
+    (await refusal(quire.ledger.getSession({ session: "atlas" }, { signal: AbortSignal.abort() }))).reason,
+  ).toBe("CANCELLED");
+  const watch = quire.ledger.watchSession({ session: "atlas" }, { signal: AbortSignal.timeout(50) });
+  expect((await refusal(collected(watch))).reason).toBe("DEADLINE_EXCEEDED");
+});
+
+test("in process: a setting that cannot be used is a ConfigError", async () => {
+  await expect(createQuire({ database: "nowhere" })).rejects.toThrow(ConfigError);
+});
+
+test("in process: close ends the streams, refuses what follows, and leaves nothing running", async () => {
+  const script = fileURLToPath(new URL("closes.mjs", import.meta.url));
+  const database = `file:${join(tempFolder(), "quire.db")}`;
+  const child = await promisify(execFile)(process.execPath, [script, database], { timeout: 30_000 });
+  expect(child.stderr).toBe("");
+  expect(child.stdout.trim()).toBe("watching SHUTTING_DOWN SHUTTING_DOWN");
+});
