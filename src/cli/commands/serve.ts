@@ -20,10 +20,12 @@ export function serveCommand(terminal: Terminal): Command {
   return addJsonFlag(addConfigFlags(command)).action(
     async (flags: ConfigFlags & { readonly json?: boolean }) => {
       const config = readConfig(flags);
+      // Heard from the beginning: whoever reads that the server listens may stop it at once.
+      const stopped = signal();
       const server = await start(config, terminal, flags.json === true);
       if (flags.json) printJson(terminal, { addresses: server.addresses, database: shownDatabase(config) });
       else greet(terminal, config, server.addresses);
-      await signal();
+      await stopped;
       say(terminal, "stopping: calls that run may finish; Ctrl-C again stops at once");
       process.once("SIGINT", () => process.exit(1)).once("SIGTERM", () => process.exit(1));
       await server.stop();
