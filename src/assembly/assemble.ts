@@ -1,4 +1,4 @@
-import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
+import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import { type ContextUse, contextUse } from "./budget-use.js";
 import { contextMessage } from "./context-message.js";
@@ -19,7 +19,12 @@ export type AssemblyEvent =
   | { readonly kind: "system"; readonly system: SystemStage }
   | { readonly kind: "history"; readonly history: HistoryStage }
   | { readonly kind: "current"; readonly current: CurrentStage }
-  | { readonly kind: "completed"; readonly use: ContextUse; readonly context: AssembledContext };
+  | {
+      readonly kind: "completed";
+      readonly use: ContextUse;
+      readonly context: AssembledContext;
+      readonly contextWire: Buffer;
+    };
 
 /** The pipeline: resolve, plan, tools, system, event, history, receipt. */
 export async function* assemble(
@@ -53,6 +58,7 @@ export async function* assemble(
   const stages = { tools, system, history, current };
   const use = contextUse(resolved, planned, stages);
   const context = contextMessage(resolved, stages, use);
-  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, context);
-  yield { kind: "completed", use, context };
+  const contextWire = Buffer.from(AssembledContext.encode(context).finish());
+  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, contextWire);
+  yield { kind: "completed", use, context, contextWire };
 }

@@ -9,6 +9,8 @@ import type { AssemblyDeps } from "./deps.js";
 export interface BuiltContext {
   readonly history: readonly Buffer[];
   readonly rest: AssembledContext;
+  /** The rest in wire form, without its system prompt and its tools, as receipts keep it. */
+  readonly contextWire: Buffer;
 }
 
 /** The same engine as the stream, folded. */
@@ -19,17 +21,18 @@ export async function buildContext(
   signal?: AbortSignal,
 ): Promise<BuiltContext> {
   const stages: Partial<{ -readonly [Key in keyof Stages]: Stages[Key] }> = {};
-  let context: AssembledContext | undefined;
+  let completed: { readonly context: AssembledContext; readonly contextWire: Buffer } | undefined;
   for await (const event of assemble(deps, tenantId, { ...request, have: undefined }, signal)) {
     if (event.kind === "tools") stages.tools = event.tools;
     else if (event.kind === "system") stages.system = event.system;
     else if (event.kind === "history") stages.history = event.history;
-    else if (event.kind === "completed") context = event.context;
+    else if (event.kind === "completed") completed = event;
   }
   const { tools, system, history } = stages;
   return {
     history: history!.allPieces(),
-    rest: { ...context!, systemPrompt: system!.text, tools: tools!.tools.map((tool) => ({ ...tool })) },
+    rest: { ...completed!.context, systemPrompt: system!.text, tools: tools!.tools },
+    contextWire: completed!.contextWire,
   };
 }
 
@@ -38,7 +41,11 @@ export function unfold(built: BuiltContext): AssembledContext {
   return { ...built.rest, history: built.history.flatMap((piece) => decodeMessages(piece)) };
 }
 
-/** The context in wire form: the history is copied, not encoded. */
-export function contextPieces(built: BuiltContext): Buffer[] {
-  return [...built.history, Buffer.from(AssembledContext.encode(built.rest).finish())];
+const emptyContext = AssembledContext.create();
+
+/** The context in wire form: only the system prompt and the tools are encoded, the rest is there already. */
+export function contextPieces({ history, contextWire, rest }: BuiltContext): Buffer[] {
+  const { systemPrompt, tools } = rest;
+  const layers = AssembledContext.encode({ ...emptyContext, systemPrompt, tools }).finish();
+  return [...history, contextWire, Buffer.from(layers)];
 }

@@ -1,4 +1,4 @@
-import { AssembledContext, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import { toMicroseconds } from "../domain/clock.js";
 import type { ContextUse, Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
@@ -10,7 +10,7 @@ export function keepReceipt(
   resolved: ResolvedContext,
   stages: Stages,
   use: ContextUse,
-  context: AssembledContext,
+  contextWire: Buffer,
 ): void {
   const { tools, system, history, current } = stages;
   const systemBytes = Buffer.from(system.text);
@@ -37,7 +37,7 @@ export function keepReceipt(
       id: resolved.assemblyId,
       sessionId: resolved.session.id,
       wire: Buffer.from(Receipt.encode(receipt).finish()),
-      contextWire: Buffer.from(AssembledContext.encode(context).finish()),
+      contextWire,
       systemHash: system.hash,
       toolsHash: tools.hash,
       createdUs: toMicroseconds(resolved.nowMs),

@@ -50,6 +50,7 @@ export async function replayContext(
     receipt,
     toolsWire,
     history,
+    contextWire: stored.contextWire,
     rest: {
       ...context,
       systemPrompt: systemBytes.toString("utf8"),

@@ -42,7 +42,7 @@ class MalformedRequest {
 /** A response in wire form: pieces that together are the message. */
 export type EncodedResponse = readonly Buffer[];
 
-const scratch = Buffer.allocUnsafeSlow(256 * 1024);
+const scratch = Buffer.allocUnsafeSlow(1024 * 1024);
 
 /** Puts the pieces together in one buffer for all: grpc-js copies what a serializer gives before it does anything else. */
 function joined(pieces: EncodedResponse): Buffer {
@@ -225,10 +225,18 @@ function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: Abor
   const controller = new AbortController();
   const stop = () =>
     controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 }));
-  call.on("cancelled", () => controller.abort(cancellation(call)));
+  let isDone = false;
+  // grpc-js says so of every unary call, too, after it was answered.
+  call.on("cancelled", () => {
+    if (!isDone) controller.abort(cancellation(call));
+  });
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
-  return { signal: controller.signal, release: () => stopping.removeEventListener("abort", stop) };
+  const release = () => {
+    isDone = true;
+    stopping.removeEventListener("abort", stop);
+  };
+  return { signal: controller.signal, release };
 }
 
 function cancellation(call: AnyCall): QuireError {
