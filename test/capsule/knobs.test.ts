@@ -17,15 +17,12 @@ describe("knobs", () => {
     [8, 131_072, strong, 0.8, 25],
     [9, undefined, strong, 0.9, 50],
     [10, undefined, strong, 0.9, 50],
-  ])(
-    "intelligence %i gives %s tokens, its lanes, temperature and recall limit",
-    (level, contextTokens, lanes, temperature, recallLimit) => {
-      const settings = derive({ intelligenceLevel: level });
-      expect(settings).toMatchObject({ intelligence: level, lanes, temperature, recallLimit, clamped: [] });
-      expect(settings.contextTokens).toBe(contextTokens);
-      expect(settings.lanesFrom).toBe("intelligence");
-    },
-  );
+  ])("intelligence %i gives %s tokens, its lanes, temperature and recall limit", (level, contextTokens, lanes, temperature, recallLimit) => {
+    const settings = derive({ intelligenceLevel: level });
+    expect(settings).toMatchObject({ intelligence: level, lanes, temperature, recallLimit, clamped: [] });
+    expect(settings.contextTokens).toBe(contextTokens);
+    expect(settings.lanesFrom).toBe("intelligence");
+  });
 
   test.each([
     [1, "all"],

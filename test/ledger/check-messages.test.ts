@@ -69,16 +69,15 @@ describe("check-messages: parts", () => {
     [MessageRole.TOOL]: ["toolResult"],
   };
 
-  test.each(Object.entries(allowed))(
-    "%s: takes the parts that the contract lists, and no other",
-    (role, kinds) => {
-      for (const part of onePartOfEach) {
-        const check = () => checkParts(locate([said(role as MessageRole, part)], "messages"));
-        if (kinds.includes(part.content!.$case)) expect(check).not.toThrow();
-        else expect(check).toThrow(expect.objectContaining({ reason: "PART_NOT_ALLOWED" }));
-      }
-    },
-  );
+  test.each(
+    Object.entries(allowed),
+  )("%s: takes the parts that the contract lists, and no other", (role, kinds) => {
+    for (const part of onePartOfEach) {
+      const check = () => checkParts(locate([said(role as MessageRole, part)], "messages"));
+      if (kinds.includes(part.content!.$case)) expect(check).not.toThrow();
+      else expect(check).toThrow(expect.objectContaining({ reason: "PART_NOT_ALLOWED" }));
+    }
+  });
 
   test("context parts are text, image or file, in any role", () => {
     for (const part of onePartOfEach) {

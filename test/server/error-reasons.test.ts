@@ -425,18 +425,17 @@ describe("error reasons: the contract, the code and the mapping list the same", 
     expect(Object.keys(codes).sort()).toEqual([...reasons].sort());
   });
 
-  test.each(reasons)(
-    "%s: the comment names the code that the server sends, and its example is of the reason",
-    (reason) => {
-      const { text, example } = documented.get(reason)!;
-      expect(text.slice(text.indexOf(":"))).toMatch(new RegExp(`\\b${Code[codes[reason]]}\\b`));
-      expect(example).toMatchObject({ reason, domain: "quire.v1" });
-      const mapped = wireError(
-        toServiceError(new QuireError(reason, "words", { metadata: example.metadata ?? {} })),
-      );
-      expect(mapped).toMatchObject({ code: codes[reason], message: "words", ...example });
-    },
-  );
+  test.each(
+    reasons,
+  )("%s: the comment names the code that the server sends, and its example is of the reason", (reason) => {
+    const { text, example } = documented.get(reason)!;
+    expect(text.slice(text.indexOf(":"))).toMatch(new RegExp(`\\b${Code[codes[reason]]}\\b`));
+    expect(example).toMatchObject({ reason, domain: "quire.v1" });
+    const mapped = wireError(
+      toServiceError(new QuireError(reason, "words", { metadata: example.metadata ?? {} })),
+    );
+    expect(mapped).toMatchObject({ code: codes[reason], message: "words", ...example });
+  });
 });
 
 describe("error reasons: each over the wire", () => {

@@ -124,16 +124,16 @@ const refused: readonly (readonly [field: string, call: () => Promise<unknown>])
 ];
 
 describe("a value out of its bounds is refused with its field", () => {
-  test.each(refused.map(([field, call], index) => ({ index, field, call })))(
-    "$index: $field",
-    async ({ field, call }) => {
-      expect(await failure(call())).toMatchObject({
-        reason: "INVALID_FIELD",
-        fields: [field],
-        metadata: { field },
-      });
-    },
-  );
+  test.each(refused.map(([field, call], index) => ({ index, field, call })))("$index: $field", async ({
+    field,
+    call,
+  }) => {
+    expect(await failure(call())).toMatchObject({
+      reason: "INVALID_FIELD",
+      fields: [field],
+      metadata: { field },
+    });
+  });
 });
 
 test("what is just within the bounds is taken", async () => {

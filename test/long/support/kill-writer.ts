@@ -115,7 +115,8 @@ export class KillWriter {
   }
 
   private next(): Write {
-    const { open, random } = this;
+    const open = this.open;
+    const random = this.random;
     const requestId = `${this.name}-${this.calls++}`;
     const said = `${requestId} ${"word ".repeat(random.below(200))}`;
     if (open) {
