@@ -1,7 +1,7 @@
 import type { Database } from "../database.js";
 import { TableShape } from "../ledger/rows.js";
 import { erasureLock } from "../ledger/write-turns.js";
-import { list, placeholders, type Sql, type SqlValue } from "../sql.js";
+import { list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 
 /** A receipt as it is stored, with the layers that it names. */
@@ -211,7 +211,6 @@ async function insert<Row>(
     const some = rows.slice(at, at + rowsPerInsert);
     const args: SqlValue[] = [];
     for (const row of some) shape.args(row, args);
-    const values = placeholders(some.length, shape.columns.length);
-    await sql.execute(`INSERT INTO ${shape.table} (${shape.columnList}) VALUES ${values}${onConflict}`, args);
+    await sql.execute(shape.insertSql(some.length) + onConflict, args);
   }
 }

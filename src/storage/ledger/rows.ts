@@ -1,5 +1,5 @@
 import type * as models from "../gen/sqlite/models.js";
-import { asBigInt, asBuffer, type SqlRow, type SqlValue } from "../sql.js";
+import { asBigInt, asBuffer, placeholders, type SqlRow, type SqlValue } from "../sql.js";
 
 export type SessionRow = models.SessionModel;
 export type TurnRow = models.TurnModel;
@@ -26,6 +26,8 @@ type Columns<Row> = readonly (readonly [key: keyof Row & string, column: string,
 /** A table for hand-written SQL: which column holds which property of its row. */
 export class TableShape<Row> {
   readonly columnList: string;
+  private readonly inserts: (string | undefined)[] = [];
+
   constructor(
     readonly table: string,
     readonly columns: Columns<Row>,
@@ -36,6 +38,16 @@ export class TableShape<Row> {
   /** `t.a,t.b` */
   columnsOf(alias: string): string {
     return this.columns.map(([, column]) => `${alias}.${column}`).join(",");
+  }
+
+  /** An INSERT of so many rows. Made once for each count: the texts are long, and the same few are used again and again. */
+  insertSql(rows: number): string {
+    let text = this.inserts[rows];
+    if (text === undefined) {
+      text = `INSERT INTO ${this.table} (${this.columnList}) VALUES ${placeholders(rows, this.columns.length)}`;
+      this.inserts[rows] = text;
+    }
+    return text;
   }
 
   args(row: Row, into: SqlValue[]): void {

@@ -1,6 +1,6 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database } from "../database.js";
-import { asBuffer, list, placeholders, type Sql, type SqlValue } from "../sql.js";
+import { asBuffer, list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
@@ -91,7 +91,8 @@ const tenantOf = (write: AnyWrite) => write.key.tenantId;
 /** One transaction's worth of writes, with one statement per table. */
 class TurnBatch {
   private readonly outcomes = new Map<AnyWrite, Outcome<unknown>>();
-  private readonly turns: TurnRow[] = [];
+  private readonly newTurns: TurnRow[] = [];
+  private readonly changedTurns: TurnRow[] = [];
   private readonly messages: MessageRow[] = [];
   private readonly branches: BranchRow[] = [];
   private readonly headMoves: { readonly move: HeadMoveRow; readonly turn: TurnRow }[] = [];
@@ -211,7 +212,7 @@ class TurnBatch {
   }
 
   private take(write: AnyWrite, change: TurnChange<unknown>): void {
-    this.turns.push(change.turn);
+    (write.target.kind === "session" ? this.newTurns : this.changedTurns).push(change.turn);
     if (change.messages) this.messages.push(change.messages);
     if (change.branch) this.branches.push(change.branch);
     if (change.placeMessages) this.placed.push(change.turn);
@@ -266,7 +267,8 @@ class TurnBatch {
 
   private async store(): Promise<void> {
     await this.insert(branchShape, this.branches, "");
-    await this.insert(turnShape, this.turns, upsertTurn);
+    await this.insert(turnShape, this.newTurns, "");
+    await this.insert(turnShape, this.changedTurns, upsertTurn);
     await this.insert(messageShape, this.messages, "");
     for (const { branchId, depth, tenantId, id } of this.placed) {
       await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
@@ -281,10 +283,7 @@ class TurnBatch {
     if (rows.length === 0) return;
     const args: SqlValue[] = [];
     for (const row of rows) shape.args(row, args);
-    await this.sql.execute(
-      `INSERT INTO ${shape.table} (${shape.columnList}) VALUES ${placeholders(rows.length, shape.columns.length)}${onConflict}`,
-      args,
-    );
+    await this.sql.execute(shape.insertSql(rows.length) + onConflict, args);
   }
 
   /** Every move is conditional on the head it was planned from; one that no longer holds undoes the batch. */
