@@ -1,9 +1,9 @@
 import type { Capsule } from "../domain/capsule.js";
 import type { CapsuleSummary } from "../storage/capsule/rows.js";
+import { pageTokenInvalid, readPageToken, writePageToken } from "../storage/page-token.js";
 import { viewCapsule } from "./capsule-codec.js";
 import { capsuleNotFound } from "./capsule-reader.js";
 import type { CapsuleDeps } from "./capsules.js";
-import { pageTokenInvalid, readPageToken, writePageToken } from "./page-token.js";
 
 /** Clients take 4 MB at most unless they are told otherwise, and a page need not be full. */
 const pageBytes = 2 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import type { Message, ToolResultPart } from "../domain/message.js";
 import { type AgentResult, type ToolInvocation, type Turn, TurnStatus } from "../domain/turn.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
+import { pageTokenInvalid, readPageToken, writePageToken } from "../storage/page-token.js";
 import type { LedgerDeps } from "./deps.js";
 import { decodeMessages } from "./message-codec.js";
 import { turnNotFound } from "./open-turn.js";
-import { pageTokenInvalid, readPageToken, writePageToken } from "./page-token.js";
 import { viewTurn } from "./views.js";
 
 export interface TurnWithResult {

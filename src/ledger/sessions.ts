@@ -8,10 +8,10 @@ import {
   type StoredSession,
   sessionNotFound,
 } from "../storage/ledger/session-store.js";
+import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
-import { readPageToken, writePageToken } from "./page-token.js";
 import { headMoved } from "./turn-draft.js";
 import { viewSession } from "./views.js";
 

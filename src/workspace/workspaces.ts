@@ -1,11 +1,11 @@
 import { toMicroseconds } from "../domain/clock.js";
 import type { RuntimeFacts, Workspace } from "../domain/workspace.js";
+import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { WorkspaceRow } from "../storage/workspace/rows.js";
 import { workspaceNotFound } from "../storage/workspace/workspace-store.js";
 import type { WorkspaceTransaction } from "../storage/workspace/workspace-transaction.js";
 import type { WorkspaceDeps } from "./deps.js";
-import { readPageToken, writePageToken } from "./page-token.js";
 import { viewWorkspace } from "./views.js";
 
 export interface WorkspaceAnswer {
@@ -93,9 +93,11 @@ export async function listWorkspaces(
   tenantId: string,
   { pageSize, pageToken }: ListWorkspaces,
 ): Promise<WorkspacePage> {
-  const found = await deps.store.list(tenantId, readPageToken(pageToken), pageSize + 1);
+  const [after] = readPageToken("workspaces", pageToken, [""]);
+  const found = await deps.store.list(tenantId, after!, pageSize + 1);
   const page = found.slice(0, pageSize);
-  const nextPageToken = found.length > page.length ? writePageToken(page.at(-1)!.row.name) : "";
+  const nextPageToken =
+    found.length > page.length ? writePageToken("workspaces", [page.at(-1)!.row.name]) : "";
   return { workspaces: page.map(viewWorkspace), nextPageToken };
 }
 

@@ -323,10 +323,8 @@ const malformations: Readonly<Record<string, Malformation>> = {
     return Buffer.concat([base, field(random.pick([3, 6]), message)]);
   },
   "a page token that is none": (random, base) => {
-    const token = Buffer.from(
-      random.pick(['["sessions"]', '["sessions","\\u0000"]', "{}", "[[]]", '["thread","x","1e999"]', '"']),
-    ).toString("base64url");
-    return Buffer.concat([base, field(random.pick([2, 5]), Buffer.from(token))]);
+    const tokens = ['["sessions"]', '["sessions","\\u0000"]', "{}", "[[]]", '["thread","x","1e999"]', '"'];
+    return Buffer.concat([base, field(random.pick([2, 5]), Buffer.from(random.pick(tokens)))]);
   },
   "the same twice": (_, base) => Buffer.concat([base, base]),
   nothing: () => Buffer.alloc(0),

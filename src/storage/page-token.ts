@@ -1,15 +1,18 @@
 import { QuireError } from "../errors/quire-error.js";
 
-/** Opaque to callers: which list it is for, and where that list goes on. */
+/**
+ * Opaque to callers: which list it is for, and where that list goes on. Not encoded any further, or the longest names
+ * would not fit the bound that tokens have.
+ */
 export function writePageToken(list: string, position: readonly string[]): string {
-  return Buffer.from(JSON.stringify([list, ...position])).toString("base64url");
+  return JSON.stringify([list, ...position]);
 }
 
 /** The position in a token of this list; the first position for no token. */
 export function readPageToken(list: string, token: string, first: readonly string[]): readonly string[] {
   if (token === "") return first;
   try {
-    const [kind, ...position] = JSON.parse(Buffer.from(token, "base64url").toString("utf8")) as unknown[];
+    const [kind, ...position] = JSON.parse(token) as unknown[];
     const isWhole = kind === list && position.length === first.length;
     if (isWhole && position.every((entry) => typeof entry === "string" && !entry.includes("\0")))
       return position as string[];
