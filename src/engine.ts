@@ -6,6 +6,7 @@ import { loadTemplates } from "./assembly/templates.js";
 import { createToolsCache } from "./assembly/tools.js";
 import { type Catalogue, extendCatalogue, parseCatalogue } from "./budget/catalogue.js";
 import { type CapsuleDeps, createCapsules } from "./capsule/capsules.js";
+import { parseContextSettings } from "./capsule/context-settings.js";
 import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
 import type { Config } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
@@ -47,6 +48,9 @@ export async function openEngine(
     ? parseKnobTable(readFileSync(config.knobTableFile, "utf8"))
     : defaultKnobTable;
   const catalogue = loadCatalogue(config.catalogueFile);
+  const settings = config.contextSettingsFile
+    ? parseContextSettings(readFileSync(config.contextSettingsFile, "utf8"))
+    : undefined;
   const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize });
   const counter = new TokenCounter();
   counter.prepare();
@@ -68,7 +72,7 @@ export async function openEngine(
     templates: loadTemplates(config.templatesFolder),
     systemCache: createSystemCache(),
     toolsCache: createToolsCache(),
-    settings: undefined,
+    settings,
     clock,
     ids,
   };

@@ -1,4 +1,42 @@
+import { z } from "zod";
 import { BudgetPolicy, type ContextSettings, type ModelLimits } from "../domain/context-settings.js";
+
+const reserve = z.number().int().min(0).max(10_000_000).optional();
+const limit = z.number().int().min(0).max(100_000_000).optional();
+const settingsFile = z.strictObject({
+  includeDescriptions: z.boolean().optional(),
+  includeSchemas: z.boolean().optional(),
+  activityLimit: z.number().int().min(0).max(1_000).optional(),
+  compressionStrategy: z.literal("window").optional(),
+  maxMessages: z.number().int().min(1).max(1_000_000).optional(),
+  keepTurns: z.number().int().min(1).max(100).optional(),
+  policy: z
+    .enum([BudgetPolicy.ELASTIC, BudgetPolicy.STRICT_TRUNCATE, BudgetPolicy.STRICT_FAIL])
+    .default(BudgetPolicy.ELASTIC),
+  reserveResponseTokens: reserve,
+  reserveToolTokens: reserve,
+  modelLimits: z
+    .array(
+      z.strictObject({
+        model: z.string().min(1).max(256),
+        maxTokens: limit,
+        memoryTokens: limit,
+        historyTokens: limit,
+        reserveResponseTokens: reserve,
+      }),
+    )
+    .default([]),
+});
+
+/** The server's own settings, from a file in the contract's JSON form. Throws with every problem and its path. */
+export function parseContextSettings(json: string): ContextSettings {
+  const result = settingsFile.safeParse(JSON.parse(json));
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(
+    (issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`,
+  );
+  throw new Error(`the context settings cannot be used: ${problems.join("; ")}`);
+}
 
 /** Context settings with nothing left open. */
 export interface ResolvedSettings {

@@ -174,6 +174,14 @@ export const configOptions = {
     fallback: "",
     parse: z.string(),
   }),
+  contextSettingsFile: option<string>({
+    env: "QUIRE_CONTEXT_SETTINGS_FILE",
+    flag: "--context-settings-file",
+    placeholder: "file",
+    description: "JSON file of the server's own context settings, which capsules and requests override",
+    fallback: "",
+    parse: z.string(),
+  }),
   watchPollMs: option<number>({
     env: "QUIRE_WATCH_POLL_MS",
     flag: "--watch-poll-ms",

@@ -88,6 +88,25 @@ describe("what a request comes to", () => {
     });
   });
 
+  test("the server's settings hold where neither capsule nor request says otherwise", async () => {
+    const contextSettingsFile = join(tempFolder(), "settings.json");
+    writeFileSync(
+      contextSettingsFile,
+      JSON.stringify({ reserveResponseTokens: 5_000, reserveToolTokens: 6_000 }),
+    );
+    const { quire } = await serveDesk({ contextSettingsFile });
+    await putCapsule(quire, "set", { settings: { reserveToolTokens: 7_000 } });
+    expect((await contextOf(quire)).context.tokenBudget).toMatchObject({
+      reserveResponse: 5_000,
+      reserveTools: 6_000,
+    });
+    const { context } = await contextOf(quire, {
+      capsule: "set",
+      settings: { reserveResponseTokens: 9_000 },
+    });
+    expect(context.tokenBudget).toMatchObject({ reserveResponse: 9_000, reserveTools: 7_000 });
+  });
+
   test("the request's settings are stronger than the capsule's, and those than the defaults", async () => {
     const { quire } = await serveDesk();
     await putCapsule(quire, "set", {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mergeSettings } from "../../src/capsule/context-settings.js";
+import { mergeSettings, parseContextSettings } from "../../src/capsule/context-settings.js";
 import { BudgetPolicy, ContextSettings } from "../../src/contract/gen/quire/v1/context_settings.js";
 
 const settings = ContextSettings.create;
@@ -62,5 +62,25 @@ describe("mergeSettings", () => {
       historyTokens: 30,
     });
     expect(merged.modelLimits.get("b")).toEqual({ model: "b", maxTokens: 7 });
+  });
+});
+
+describe("parseContextSettings", () => {
+  test("reads the contract's fields, and leaves out what is not set", () => {
+    const settings = parseContextSettings(
+      '{ "keepTurns": 5, "modelLimits": [{ "model": "gpt-4o", "historyTokens": 9 }] }',
+    );
+    expect(mergeSettings(settings, undefined, undefined)).toMatchObject({ keepTurns: 5, activityLimit: 10 });
+    expect(settings.modelLimits).toEqual([{ model: "gpt-4o", historyTokens: 9 }]);
+  });
+
+  test.each([
+    ['{ "keepTurns": 0 }', "keepTurns"],
+    ['{ "policy": "LOOSE" }', "policy"],
+    ['{ "surprise": 1 }', "surprise"],
+    ['{ "modelLimits": [{ "historyTokens": 9 }] }', "modelLimits.0.model"],
+    ["[]", "the file"],
+  ])("refuses %s, and names %s", (json, name) => {
+    expect(() => parseContextSettings(json)).toThrow(name);
   });
 });

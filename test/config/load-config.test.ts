@@ -27,6 +27,7 @@ const samples: {
   templatesFolder: ["t", "t", "t", "t"],
   catalogueFile: ["m.json", "m.json", "m.json", "m.json"],
   knobTableFile: ["k.json", "k.json", "k.json", "k.json"],
+  contextSettingsFile: ["s.json", "s.json", "s.json", "s.json"],
   watchPollMs: ["10", "10", 10, 10],
   shutdownGraceMs: ["0", "0", 0, 0],
   logLevel: ["debug", "debug", "debug", "debug"],
@@ -145,7 +146,14 @@ describe("load-config: a bad value", () => {
 
   test("every setting but the file names has a bad value above", () => {
     const covered = new Set(bad.map(([key]) => key));
-    const fileNames = ["tlsCertificate", "primeFile", "templatesFolder", "catalogueFile", "knobTableFile"];
+    const fileNames = [
+      "tlsCertificate",
+      "primeFile",
+      "templatesFolder",
+      "catalogueFile",
+      "knobTableFile",
+      "contextSettingsFile",
+    ];
     expect(keys.filter((key) => !covered.has(key))).toEqual(fileNames);
   });
 
