@@ -18,6 +18,7 @@ import { Capsule, CapsuleBody } from "../contract/gen/quire/v1/capsule.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { Session } from "../contract/gen/quire/v1/session.js";
 import { Turn } from "../contract/gen/quire/v1/turn.js";
+import { CapabilitySnapshot, Toolset, Workspace } from "../contract/gen/quire/v1/workspace.js";
 import { CliError } from "./cli-error.js";
 
 let registry: FileRegistry | undefined;
@@ -39,18 +40,25 @@ function codec<T>(
   name: string,
   type: { encode(value: T): { finish(): Uint8Array }; decode(bytes: Uint8Array): T },
 ) {
+  const read = (json: () => unknown, problem: string): T => {
+    const schema = descriptor(name);
+    try {
+      return type.decode(toBinary(schema, fromJson(schema, json() as JsonValue)));
+    } catch (error) {
+      throw new CliError(`${problem}: ${(error as Error).message}`);
+    }
+  };
   return {
     toJson(value: T): JsonValue {
       const schema = descriptor(name);
       return toJson(schema, fromBinary(schema, type.encode(value).finish()));
     },
     fromJson(json: unknown): T {
-      const schema = descriptor(name);
-      try {
-        return type.decode(toBinary(schema, fromJson(schema, json as JsonValue)));
-      } catch (error) {
-        throw new CliError(`this is no ${name} of the contract: ${(error as Error).message}`);
-      }
+      return read(() => json, `this is no ${name} of the contract`);
+    },
+    /** A file's text as a message. An error names the file. */
+    parse(text: string, file: string): T {
+      return read(() => JSON.parse(text), `${file} holds no ${name} of the contract`);
     },
   };
 }
@@ -66,3 +74,6 @@ export const comparisonJson = codec<CompareReceiptsResponse>(
   "CompareReceiptsResponse",
   CompareReceiptsResponse,
 );
+export const workspaceJson = codec<Workspace>("Workspace", Workspace);
+export const snapshotJson = codec<CapabilitySnapshot>("CapabilitySnapshot", CapabilitySnapshot);
+export const toolsetJson = codec<Toolset>("Toolset", Toolset);

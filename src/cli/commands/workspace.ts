@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { Command } from "commander";
 import type { Workspace } from "../../contract/gen/quire/v1/workspace.js";
+import { workspaceJson } from "../proto-json.js";
 import { reportError } from "../report-error.js";
 import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
@@ -8,7 +9,6 @@ import { printJson, printLine, say, type Terminal } from "../terminal/terminal.j
 import { isChanged, kindName, type PushReport, pushFolder } from "../workspace/push-folder.js";
 import { readFolder } from "../workspace/read-folder.js";
 import { watchWorkspace } from "../workspace/watch-workspace.js";
-import { workspaceJson } from "../workspace/workspace-json.js";
 import { type Workspaces, withWorkspaces } from "../workspace/workspaces.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 

@@ -3,7 +3,7 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, parse, resolve, sep } from "node:path";
 import type { CapabilitySnapshot, Toolset } from "../../contract/gen/quire/v1/workspace.js";
 import { CliError } from "../cli-error.js";
-import { snapshotJson, toolsetJson } from "./workspace-json.js";
+import { snapshotJson, toolsetJson } from "../proto-json.js";
 
 const maxDocumentBytes = 1024 * 1024;
 
