@@ -1,6 +1,5 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
-import { decodeMessages } from "../ledger/message-codec.js";
 import { assemble } from "./assemble.js";
 import type { Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
@@ -34,11 +33,6 @@ export async function buildContext(
     rest: { ...completed!.context, systemPrompt: system!.text, tools: tools!.tools },
     contextWire: completed!.contextWire,
   };
-}
-
-/** The context with its history decoded, for callers in the same process. */
-export function unfold(built: BuiltContext): AssembledContext {
-  return { ...built.rest, history: built.history.flatMap((piece) => decodeMessages(piece)) };
 }
 
 const emptyContext = AssembledContext.create();

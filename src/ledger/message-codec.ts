@@ -1,10 +1,11 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
 import { Message as WireMessage } from "../contract/gen/quire/v1/message.js";
+import { fieldHead } from "../domain/field-head.js";
 import type { Message, MessageRole } from "../domain/message.js";
 
-/** Field 1, length-delimited: `messages` of StreamHistoryResponse. */
-const messagesTag = 0x0a;
+/** `messages` of StreamHistoryResponse. */
+const messagesField = 1;
 
 const roleLetters: Readonly<Record<MessageRole, string>> = {
   MESSAGE_ROLE_UNSPECIFIED: "?",
@@ -43,7 +44,7 @@ export function encodeMessages(messages: readonly Message[], firstFlags = 0): En
   const index: (string | number)[][] = [];
   for (const message of messages) {
     const body = WireMessage.encode(message).finish();
-    const head = lengthPrefix(body.length);
+    const head = fieldHead(messagesField, body.length);
     pieces.push(head, body as Buffer);
     let flags = index.length === 0 ? firstFlags : 0;
     for (const part of message.parts) flags |= part.content ? flagBits[part.content.$case] : 0;
@@ -65,15 +66,4 @@ export function decodeMessages(wire: Uint8Array): readonly Message[] {
 /** The bytes of each message of a stored piece, in order. */
 export function messageSizes(indexJson: string): number[] {
   return (JSON.parse(indexJson) as (string | number)[][]).map((entry) => entry[4] as number);
-}
-
-function lengthPrefix(length: number): Buffer {
-  const bytes = [messagesTag];
-  let rest = length;
-  while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest >>>= 7;
-  }
-  bytes.push(rest);
-  return Buffer.from(bytes);
 }

@@ -1,7 +1,7 @@
 import type * as body from "../../contract/gen/quire/v1/capsule.js";
 import type * as wire from "../../contract/gen/quire/v1/capsule_service.js";
 import { lanes } from "../../domain/capsule.js";
-import { Checker } from "./checker.js";
+import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
 import { checkContextSettings } from "./context-settings.js";
 
 /** The bounds that the contract states for each request about capsules, checked before anything else is done. */
@@ -11,14 +11,6 @@ const maxTokens = 10_000_000;
 const maxInjections = 64;
 const maxCapabilities = 1_024;
 const sumTolerance = 1e-6;
-
-function checked<Request>(check: (checker: Checker, request: Request) => void): (request: Request) => void {
-  return (request) => {
-    const checker = new Checker();
-    check(checker, request);
-    checker.done();
-  };
-}
 
 export const validatePutCapsule = checked<wire.PutCapsuleRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
@@ -116,16 +108,4 @@ function checkCapabilities(checker: Checker, field: string, names: readonly stri
 /** A finite number of a range, both ends included. */
 function checkReal(checker: Checker, field: string, value: number, min: number, max: number): void {
   if (!(value >= min && value <= max)) checker.wrong(field, `must be a number from ${min} to ${max}`);
-}
-
-function checkRequestId(checker: Checker, requestId: string): void {
-  checker.text("request_id", requestId, { max: 128 });
-}
-
-function checkPage(
-  checker: Checker,
-  request: { readonly pageSize: number; readonly pageToken: string },
-): void {
-  checker.number("page_size", request.pageSize, 0, 1_000);
-  checker.text("page_token", request.pageToken, { max: 1_024 });
 }

@@ -105,3 +105,37 @@ function characters(value: string, max: number): number {
 function shortName(value: string): string {
   return value.replace(/^(MESSAGE_ROLE|APPROVAL_DECISION|TURN_STATUS|TASK_STATUS)_/, "");
 }
+
+/** A validation of requests: all that the check finds is thrown as one error. */
+export function checked<Request>(
+  check: (checker: Checker, request: Request) => void,
+): (request: Request) => void {
+  return (request) => {
+    const checker = new Checker();
+    check(checker, request);
+    checker.done();
+  };
+}
+
+/** What makes a write idempotent. */
+export function checkRequestId(checker: Checker, requestId: string): void {
+  checker.text("request_id", requestId, { max: 128 });
+}
+
+/** What asks for a page of a list. */
+export function checkPage(
+  checker: Checker,
+  request: { readonly pageSize: number; readonly pageToken: string },
+): void {
+  checker.number("page_size", request.pageSize, 0, 1_000);
+  checker.text("page_token", request.pageToken, { max: 1_024 });
+}
+
+export function isJsonObject(json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,7 +1,7 @@
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { SubAgentLink } from "../../contract/gen/quire/v1/session.js";
 import type { AgentResult, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
-import { Checker } from "./checker.js";
+import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
 import { checkMessages, maxMessagesPerCall } from "./messages.js";
 
 /** The bounds that the contract states for each request of the ledger, checked before anything else is done. */
@@ -14,14 +14,6 @@ const endStatuses = [
   "TURN_STATUS_FAILED",
 ];
 const textColumn = { max: 65_536, unit: "bytes", content: true } as const;
-
-function checked<Request>(check: (checker: Checker, request: Request) => void): (request: Request) => void {
-  return (request) => {
-    const checker = new Checker();
-    check(checker, request);
-    checker.done();
-  };
-}
 
 export const validateCreateSession = checked<wire.CreateSessionRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
@@ -166,18 +158,6 @@ export const validateStreamHistory = checked<wire.StreamHistoryRequest>((checker
 export const validateWatchSession = checked<wire.WatchSessionRequest>((checker, request) => {
   checker.text("session", request.session, name);
 });
-
-function checkRequestId(checker: Checker, requestId: string): void {
-  checker.text("request_id", requestId, { max: 128 });
-}
-
-function checkPage(
-  checker: Checker,
-  request: { readonly pageSize: number; readonly pageToken: string },
-): void {
-  checker.number("page_size", request.pageSize, 0, 1_000);
-  checker.text("page_token", request.pageToken, { max: 1_024 });
-}
 
 type ThreadChoice = { readonly $case: "session" | "turnId"; readonly value: string } | undefined;
 

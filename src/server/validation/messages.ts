@@ -5,7 +5,7 @@ import type {
   Part,
   ToolResultContent,
 } from "../../contract/gen/quire/v1/message.js";
-import type { Checker } from "./checker.js";
+import { type Checker, isJsonObject } from "./checker.js";
 
 const contentBytes = 4 * 1024 * 1024;
 const inlineBytes = 1024 * 1024;
@@ -48,15 +48,6 @@ function checkMessage(checker: Checker, field: string, message: Message): void {
 function checkParts(checker: Checker, field: string, parts: readonly Part[]): void {
   for (let index = 0; index < Math.min(parts.length, maxPieces) && !checker.isFull; index++) {
     checkPart(checker, `${field}[${index}]`, parts[index]!);
-  }
-}
-
-function isJsonObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
   }
 }
 

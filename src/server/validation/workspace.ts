@@ -6,7 +6,7 @@ import type {
   ToolRule,
 } from "../../contract/gen/quire/v1/workspace.js";
 import type * as wire from "../../contract/gen/quire/v1/workspace_service.js";
-import { Checker } from "./checker.js";
+import { type Checker, checked, checkPage, checkRequestId, isJsonObject } from "./checker.js";
 
 /** The bounds that the contract states for workspaces and all that is in them. */
 
@@ -21,14 +21,6 @@ const states = [
   "CAPABILITY_STATE_BROKEN",
 ];
 
-function checked<Request>(check: (checker: Checker, request: Request) => void): (request: Request) => void {
-  return (request) => {
-    const checker = new Checker();
-    check(checker, request);
-    checker.done();
-  };
-}
-
 export const validatePutWorkspace = checked<wire.PutWorkspaceRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.text("name", request.name, name);
@@ -41,8 +33,7 @@ export const validateGetWorkspace = checked<wire.GetWorkspaceRequest>((checker, 
 });
 
 export const validateListWorkspaces = checked<wire.ListWorkspacesRequest>((checker, request) => {
-  checker.number("page_size", request.pageSize, 0, 1_000);
-  checker.text("page_token", request.pageToken, { max: 1_024 });
+  checkPage(checker, request);
 });
 
 export const validateDeleteWorkspace = checked<wire.DeleteWorkspaceRequest>((checker, request) => {
@@ -164,19 +155,6 @@ function checkSchema(checker: Checker, field: string, json: string): void {
   checker.text(field, json, bounds);
   if (json !== "" && json.length <= bounds.max && !isJsonObject(json))
     checker.wrong(field, "is not a JSON object");
-}
-
-function isJsonObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
-
-function checkRequestId(checker: Checker, requestId: string): void {
-  checker.text("request_id", requestId, { max: 128 });
 }
 
 function checkOnce(checker: Checker, field: string, value: string, seen: Set<string>): void {
