@@ -122,6 +122,7 @@ async function growing(): Promise<Figure[]> {
           thread: { $case: "session" as const, value: "grown" },
           afterTurnId: "",
           lastTurns: 100,
+          effective: false,
         };
         for await (const batch of streamHistory(fixture.ledger, tenantId, command)) void batch;
       }

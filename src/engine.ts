@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Compactor } from "./assembly/compaction/compactor.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { createSystemCache } from "./assembly/system.js";
 import { loadTemplates } from "./assembly/templates.js";
@@ -15,7 +16,9 @@ import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
+import { summarizerSet } from "./summarizers/summarizer-set.js";
 import type { Logger } from "./telemetry/logger.js";
+import { countTokens } from "./tokens/count-tokens.js";
 import { TokenCounter } from "./tokens/token-counter.js";
 import { createWorkspaces, type WorkspaceDeps } from "./workspace/deps.js";
 import { OperatorOverride } from "./workspace/operator-override.js";
@@ -60,8 +63,17 @@ export async function openEngine(
   const workspaces = createWorkspaces({ database, counter, clock, ids });
   const warn = (what: string) => (error: unknown) => logger.warn({ cause: String(error) }, what);
   const receipts = new ReceiptStore(database, warn("receipts could not be written"));
+  const templates = loadTemplates(config.templatesFolder);
+  const summaryTemplate = templates.texts.summary;
+  const count = (text: string) => countTokens(text, "o200k_base");
+  const summarizers = summarizerSet(config, count, summaryTemplate);
+  const compactor = new Compactor(
+    { ledger, summarizers, summaryTemplate, counter, clock, ids },
+    warn("a compaction could not be made"),
+  );
   const assembly: AssemblyDeps = {
     ledger,
+    compactor,
     capsules: capsules.reader,
     workspaces: workspaces.reader,
     receipts,
@@ -69,7 +81,7 @@ export async function openEngine(
     catalogue,
     knobTable,
     override: new OperatorOverride(config.primeFile),
-    templates: loadTemplates(config.templatesFolder),
+    templates,
     systemCache: createSystemCache(),
     toolsCache: createToolsCache(),
     settings,
@@ -93,6 +105,7 @@ export async function openEngine(
     assembly,
     async close() {
       clearInterval(timer);
+      await compactor.close();
       await ledger.writer.idle();
       await receipts.flush();
       await counter.close();

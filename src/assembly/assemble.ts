@@ -1,6 +1,7 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import { type ContextUse, contextUse } from "./budget-use.js";
+import { type CompactionNotice, compactHistory, readHistory } from "./compact-history.js";
 import { contextMessage } from "./context-message.js";
 import { buildCurrent, type CurrentStage } from "./current-message.js";
 import type { AssemblyDeps } from "./deps.js";
@@ -17,6 +18,7 @@ export type AssemblyEvent =
   | { readonly kind: "resolved"; readonly resolved: ResolvedContext; readonly plan: ContextPlan }
   | { readonly kind: "tools"; readonly tools: ToolsStage }
   | { readonly kind: "system"; readonly system: SystemStage }
+  | { readonly kind: "compaction"; readonly notice: CompactionNotice }
   | { readonly kind: "history"; readonly history: HistoryStage }
   | { readonly kind: "current"; readonly current: CurrentStage }
   | {
@@ -26,13 +28,20 @@ export type AssemblyEvent =
       readonly contextWire: Buffer;
     };
 
-/** The pipeline: resolve, plan, tools, system, event, history, receipt. */
+/** When to stop, and until when to be done. */
+export interface CallLimits {
+  readonly signal?: AbortSignal | undefined;
+  readonly deadlineMs?: number | undefined;
+}
+
+/** The pipeline: resolve, plan, tools, system, event, compaction, history, receipt. */
 export async function* assemble(
   deps: AssemblyDeps,
   tenantId: string,
   request: ContextRequest,
-  signal?: AbortSignal,
+  limits: CallLimits = {},
 ): AsyncGenerator<AssemblyEvent> {
+  const { signal } = limits;
   const resolved = await resolve(deps, tenantId, request);
   const planned = plan(resolved);
   yield { kind: "resolved", resolved, plan: planned };
@@ -50,7 +59,11 @@ export async function* assemble(
   const current = await buildCurrent(deps, resolved, planned);
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
-  const history = await buildHistory(deps, resolved, planned, others, signal);
+  const state = await readHistory(deps, resolved, planned, others, signal);
+  const compacting = compactHistory(deps, resolved, state, limits);
+  let step = await compacting.next();
+  for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };
+  const history = await buildHistory(deps, resolved, planned, others, step.value);
   signal?.throwIfAborted();
   yield { kind: "history", history };
   yield { kind: "current", current };

@@ -1,6 +1,6 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
-import { assemble } from "./assemble.js";
+import { assemble, type CallLimits } from "./assemble.js";
 import type { Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
 
@@ -17,11 +17,11 @@ export async function buildContext(
   deps: AssemblyDeps,
   tenantId: string,
   request: ContextRequest,
-  signal?: AbortSignal,
+  limits: CallLimits = {},
 ): Promise<BuiltContext> {
   const stages: Partial<{ -readonly [Key in keyof Stages]: Stages[Key] }> = {};
   let completed: { readonly context: AssembledContext; readonly contextWire: Buffer } | undefined;
-  for await (const event of assemble(deps, tenantId, { ...request, have: undefined }, signal)) {
+  for await (const event of assemble(deps, tenantId, { ...request, have: undefined }, limits)) {
     if (event.kind === "tools") stages.tools = event.tools;
     else if (event.kind === "system") stages.system = event.system;
     else if (event.kind === "history") stages.history = event.history;

@@ -8,6 +8,7 @@ import type { ReceiptStore } from "../storage/assembly/receipt-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { OperatorOverride } from "../workspace/operator-override.js";
 import type { WorkspaceReader } from "../workspace/workspace-reader.js";
+import type { Compactor } from "./compaction/compactor.js";
 import type { SystemCache } from "./system.js";
 import type { PromptTemplates } from "./templates.js";
 import type { ToolsCache } from "./tools.js";
@@ -17,6 +18,7 @@ export interface AssemblyDeps {
   readonly ledger: LedgerDeps;
   readonly capsules: CapsuleReader;
   readonly workspaces: WorkspaceReader;
+  readonly compactor: Compactor;
   readonly receipts: ReceiptStore;
   readonly counter: TokenCounter;
   readonly catalogue: Catalogue;

@@ -9,7 +9,7 @@ import type { MessageFacts } from "./turn-facts.js";
 export function turnPieces(turn: WindowTurn, clean: boolean): readonly Buffer[] {
   const { stored, facts } = turn;
   const carriesContext = clean && facts.sentTokens > facts.cleanTokens;
-  const isAsStored = !facts.hasSystem && !carriesContext;
+  const isAsStored = turn.from === 0 && !facts.hasSystem && !carriesContext;
   if (isAsStored && turn.unanswered.length === 0) return stored.wires;
   const messages = facts.messages.filter((message) => message.role !== "S");
   const pieces = isAsStored
@@ -57,7 +57,7 @@ export function unansweredResults(turn: WindowTurn): Buffer {
   const message: Message = {
     ...emptyMessage,
     turnId: turn.stored.turnId,
-    index: turn.facts.messages.length,
+    index: turn.from + turn.facts.messages.length,
     role: MessageRole.TOOL,
     parts,
     o200kTokens: parts.length * countTokens(noResult, "o200k_base"),

@@ -1,10 +1,11 @@
 import { type CutLimits, type CutTurn, chooseCut } from "../budget/cut.js";
-import { scaled, unscaled } from "../budget/token-scale.js";
+import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
 import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.js";
 import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { sha256 } from "../domain/hash.js";
 import { QuireError } from "../errors/quire-error.js";
+import type { CompactionRow } from "../storage/ledger/rows.js";
 import { historyCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
 import { type FittedTurns, fitTurns } from "./fit-turns.js";
@@ -12,7 +13,7 @@ import { turnPieces } from "./history-bytes.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 import { laneExceeded } from "./strict.js";
-import { readWindow, type ThreadWindow, type WindowTurn } from "./thread-window.js";
+import type { ThreadWindow, WindowTurn } from "./thread-window.js";
 
 export interface HistoryStage {
   readonly layer: HistoryLayer;
@@ -34,42 +35,44 @@ interface Chosen {
 }
 
 /** What the other layers use. */
-interface OtherTokens {
+export interface OtherTokens {
   readonly system: number;
   readonly tools: number;
   readonly event: number;
 }
 
-/** The history that fits beside everything else. */
+/** The history that fits beside everything else: the summary that it begins with, and the turns that are kept. */
 export async function buildHistory(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   plan: ContextPlan,
   others: OtherTokens,
-  signal?: AbortSignal,
+  window: ThreadWindow,
 ): Promise<HistoryStage> {
-  const clean = resolved.request.replay === HistoryReplay.CLEAN;
-  const { room, fullRoom } = rooms(resolved, plan, others);
-  const keepTurns = resolved.settings.keepTurns;
-  const window = await readWindow(
-    deps,
-    resolved,
-    clean,
-    unscaled(resolved.scale, room),
-    keepTurns + 1,
-    signal,
-  );
-  const chosen = choose(resolved, window, room, fullRoom, clean);
+  const clean = isClean(resolved);
+  const rooms = historyRooms(resolved, plan, others);
+  const chosen = choose(resolved, window, rooms, clean);
   if (!chosen) throw tooLarge(others, openTokens(resolved, window), plan.limits.available);
   return await stage(deps, resolved, window, chosen, clean);
 }
 
-/** What history may use: beside the memory's reserve, and when memory gives way. */
-function rooms(
+export function isClean(resolved: ResolvedContext): boolean {
+  return resolved.request.replay === HistoryReplay.CLEAN;
+}
+
+/** What history may use, in the model's tokens. */
+export interface HistoryRooms {
+  /** Beside the memory's reserve. */
+  readonly room: number;
+  /** When memory gives way. */
+  readonly fullRoom: number;
+}
+
+export function historyRooms(
   resolved: ResolvedContext,
   plan: ContextPlan,
   others: OtherTokens,
-): { readonly room: number; readonly fullRoom: number } {
+): HistoryRooms {
   const { available } = plan.limits;
   if (resolved.settings.policy !== BudgetPolicy.ELASTIC) {
     const room = plan.historyCap ?? plan.lanes.history;
@@ -103,8 +106,7 @@ function openTokens(resolved: ResolvedContext, window: ThreadWindow): number {
 function choose(
   resolved: ResolvedContext,
   window: ThreadWindow,
-  room: number,
-  fullRoom: number,
+  { room, fullRoom }: HistoryRooms,
   clean: boolean,
 ): Chosen | undefined {
   const { scale, settings } = resolved;
@@ -112,9 +114,10 @@ function choose(
   const newest = newestFirst[0];
   if (!newest) return { kept: [], fitted: undefined, floors: [] };
   const turns = newestFirst.map(cutTurn);
+  const summary = summaryCost(window.compaction);
   const limits = {
-    tokens: unscaled(scale, room),
-    messages: settings.maxMessages ?? Number.POSITIVE_INFINITY,
+    tokens: unscaled(scale, room) - summary.tokens,
+    messages: (settings.maxMessages ?? Number.POSITIVE_INFINITY) - summary.messages,
   };
   if (settings.policy === BudgetPolicy.STRICT_FAIL) requireWhole(resolved, turns, limits);
   const wanted = Math.min(settings.keepTurns, newestFirst.length);
@@ -127,7 +130,7 @@ function choose(
   const cut = chooseCut(turns, limits, window.wholeThread);
   if (keptBy(cut) >= wanted) return whole(keptBy(cut), []);
 
-  const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) };
+  const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) - summary.tokens };
   const wider = chooseCut(turns, fullLimits, window.wholeThread);
   if (keptBy(wider) >= wanted) return whole(keptBy(wider), ["memory gave way"]);
   const fewer = (count: number) => (count < wanted ? [`keep_turns ${count}`] : []);
@@ -156,6 +159,13 @@ function requireWhole(resolved: ResolvedContext, turns: readonly CutTurn[], limi
     throw laneExceeded("history", scaled(resolved.scale, tokens), scaled(resolved.scale, limits.tokens));
 }
 
+/** What a summary costs at the beginning of history, in o200k tokens. */
+export function summaryCost(compaction: CompactionRow | undefined): CutLimits {
+  return compaction
+    ? { tokens: compaction.summaryTokens + messageOverheadTokens, messages: 1 }
+    : { tokens: 0, messages: 0 };
+}
+
 function cutTurn(turn: WindowTurn): CutTurn {
   return {
     depth: turn.stored.depth,
@@ -173,6 +183,7 @@ async function stage(
   clean: boolean,
 ): Promise<HistoryStage> {
   const { head } = resolved;
+  const { compaction } = window;
   const oldestFirst = chosen.kept.toReversed();
   const finished = oldestFirst.filter((turn) => !turn.isActive);
   const first = oldestFirst[0];
@@ -180,10 +191,11 @@ async function stage(
   const dropped = window.newestFirst.length - chosen.kept.length + window.unreadTurns;
   const pending = last && last.unanswered.length > 0 && last.stored.turnId === head?.id ? "/pending" : "";
   const split = chosen.fitted ? `/${chosen.fitted.id}` : "";
-  const cutId = first ? `${first.stored.turnId}${split}${clean ? "/clean" : ""}${pending}` : "";
+  const begin = `${compaction ? `${compaction.id}+` : ""}${first?.stored.turnId ?? ""}`;
+  const cutId = begin && `${begin}${split}${clean ? "/clean" : ""}${pending}`;
   const chain = last && head ? Buffer.from(head.chainHash ?? []) : Buffer.alloc(0);
   const u = chosen.fitted ? chosen.fitted.tokens : chosen.kept.reduce((sum, turn) => sum + turn.tokens, 0);
-  const tokens = scaled(resolved.scale, u);
+  const tokens = scaled(resolved.scale, u + summaryCost(compaction).tokens);
   const activeTurn = oldestFirst.find((turn) => turn.isActive);
   const active = activeTurn?.stored.wires ?? [];
   const reuse = await reusable(deps, resolved, cutId, finished);
@@ -197,7 +209,7 @@ async function stage(
   };
   let all: readonly Buffer[] | undefined;
   const allPieces = () => {
-    all ??= piecesOf(oldestFirst);
+    all ??= [...(compaction ? [Buffer.from(compaction.wire)] : []), ...piecesOf(oldestFirst)];
     return all;
   };
   return {
@@ -211,18 +223,31 @@ async function stage(
       tokens,
       reused: reuse !== undefined,
       afterTurnId: reuse === undefined ? "" : finished[reuse]!.stored.turnId,
-      splitMessageIndex: chosen.fitted?.splitIndex ?? 0,
+      splitMessageIndex: (first?.from ?? 0) + (chosen.fitted?.splitIndex ?? 0),
       elidedResults: chosen.fitted?.elided ?? 0,
       hash: sha256(Buffer.from(cutId), chain, ...active),
       activeTurnId: activeTurn?.stored.turnId ?? "",
-      activeMessageCount: activeTurn?.facts.messages.length ?? 0,
+      activeMessageCount: activeTurn ? activeTurn.from + activeTurn.facts.messages.length : 0,
+      compactionId: compaction?.id ?? "",
+      summarizedTurns: compaction?.summarizedTurns ?? 0,
     },
     pieces: () => (reuse === undefined ? allPieces() : piecesOf(oldestFirst.slice(reuse + 1))),
     allPieces,
     tokens,
     candidates: candidates(resolved, window, chosen, tokens),
-    floors: chosen.floors,
+    floors: [...foldedFloors(resolved, compaction, oldestFirst), ...chosen.floors],
   };
+}
+
+/** Why fewer of the last turns are whole than should be, where it was the compaction that had to give way. */
+function foldedFloors(
+  resolved: ResolvedContext,
+  compaction: CompactionRow | undefined,
+  shown: readonly WindowTurn[],
+): readonly string[] {
+  const whole = shown.filter((turn) => turn.from === 0).length;
+  if (!compaction || whole >= resolved.settings.keepTurns) return [];
+  return JSON.parse(compaction.floorsJson) as string[];
 }
 
 /** The index of the last turn that the caller holds, if what it holds is the beginning of this history. */
@@ -250,14 +275,29 @@ function candidates(
   const found: Candidate[] = [];
   const { kept } = chosen;
   const droppedTurns = window.newestFirst.slice(kept.length);
-  const deepestDropped = droppedTurns[0]?.stored.depth ?? window.unreadTurns;
-  if (deepestDropped > 0) {
-    const known = droppedTurns.reduce((sum, turn) => sum + turn.tokens, 0);
-    const detail =
-      window.unreadTurns > 0 ? `tokens of turns 1-${window.unreadTurns} not counted: they were not read` : "";
+  const { compaction } = window;
+  const summarized = compaction?.summarizedTurns ?? 0;
+  if (compaction) {
     found.push(
       historyCandidate({
-        name: `turns 1-${deepestDropped}`,
+        name: `summary of turns 1-${summarized}`,
+        tokens: scaled(resolved.scale, summaryCost(compaction).tokens),
+        kept: true,
+        rule: "compaction",
+        detail: `${compaction.strategy}; compaction ${compaction.id}`,
+      }),
+    );
+  }
+  const deepestDropped = droppedTurns[0]?.stored.depth ?? summarized + window.unreadTurns;
+  if (deepestDropped > summarized) {
+    const known = droppedTurns.reduce((sum, turn) => sum + turn.tokens, 0);
+    const detail =
+      window.unreadTurns > 0
+        ? `tokens of turns ${summarized + 1}-${summarized + window.unreadTurns} not counted: they were not read`
+        : "";
+    found.push(
+      historyCandidate({
+        name: `turns ${summarized + 1}-${deepestDropped}`,
         tokens: scaled(resolved.scale, known),
         kept: false,
         rule: "window",
@@ -269,7 +309,13 @@ function candidates(
   if (oldest) {
     const name = `turns ${oldest.stored.depth}-${kept[0]!.stored.depth}`;
     found.push(
-      historyCandidate({ name, tokens, kept: true, rule: "window", detail: chosen.floors.join("; ") }),
+      historyCandidate({
+        name,
+        tokens: tokens - scaled(resolved.scale, summaryCost(compaction).tokens),
+        kept: true,
+        rule: "window",
+        detail: chosen.floors.join("; "),
+      }),
     );
   }
   const withSystem = kept.filter((turn) => turn.facts.hasSystem).length;

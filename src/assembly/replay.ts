@@ -9,14 +9,14 @@ import { QuireError } from "../errors/quire-error.js";
 import { decodeMessages } from "../ledger/message-codec.js";
 import { OpenState } from "../ledger/open-state.js";
 import type { StoredReceipt } from "../storage/assembly/receipt-store.js";
-import type { TurnRow } from "../storage/ledger/rows.js";
+import type { CompactionRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
 import type { BuiltContext } from "./build-context.js";
 import type { AssemblyDeps } from "./deps.js";
 import { refitTurns } from "./fit-turns.js";
 import { turnPieces } from "./history-bytes.js";
 import { callIds, givenUpBy, type WindowTurn } from "./thread-window.js";
-import { factsOf, readFacts } from "./turn-facts.js";
+import { factsFrom, factsOf, readFacts } from "./turn-facts.js";
 
 /** A past context with its layers in wire form. */
 export interface ReplayedContext extends BuiltContext {
@@ -73,10 +73,23 @@ async function replayHistory(
   const active = await activeTurn(deps, tenantId, id, layer);
   const turns = await finishedTurns(deps, tenantId, id, layer, active);
   if (active) turns.push(active.turn);
-  if (layer.splitMessageIndex > 0 || layer.elidedResults > 0) {
-    return refitTurns(turns, layer.splitMessageIndex, layer.elidedResults, clean);
-  }
-  return turns.flatMap((turn) => turnPieces(turn, clean));
+  const compaction =
+    layer.compactionId === "" ? undefined : await deps.ledger.compactions.find(tenantId, layer.compactionId);
+  if (layer.compactionId !== "" && !compaction) throw expired(id, "its summary");
+  const shown = turns.map((turn) => shownOf(turn, compaction));
+  const split = layer.splitMessageIndex - (shown[0]?.from ?? 0);
+  const pieces =
+    split > 0 || layer.elidedResults > 0
+      ? refitTurns(shown, split, layer.elidedResults, clean)
+      : shown.flatMap((turn) => turnPieces(turn, clean));
+  return compaction ? [Buffer.from(compaction.wire), ...pieces] : pieces;
+}
+
+/** A turn without the messages that the summary stands for. */
+function shownOf(turn: WindowTurn, compaction: CompactionRow | undefined): WindowTurn {
+  if (!compaction || compaction.firstKeptTurnId !== turn.stored.turnId) return turn;
+  const from = compaction.firstKeptMessageIndex;
+  return from === 0 ? turn : { ...turn, from, facts: factsFrom(turn.facts, from) };
 }
 
 interface ActiveThen {
@@ -108,7 +121,7 @@ async function finishedTurns(
   const turns: WindowTurn[] = [];
   for (const turn of stored.toReversed()) {
     const facts = factsOf(turn);
-    turns.push({ stored: turn, facts, tokens: 0, unanswered, isActive: false });
+    turns.push({ stored: turn, facts, from: 0, tokens: 0, unanswered, isActive: false });
     unanswered = await givenUpBy(deps, tenantId, turn.turnId, facts);
   }
   return turns.reverse();
@@ -139,7 +152,7 @@ async function activeTurn(
     wires.flatMap((wire) => decodeMessages(wire)),
   );
   const stored = { turnId: layer.activeTurnId, depth: 0, wires, indexes };
-  return { turn: { stored, facts, tokens: 0, unanswered: open, isActive: true }, abandoned };
+  return { turn: { stored, facts, from: 0, tokens: 0, unanswered: open, isActive: true }, abandoned };
 }
 
 function openCallsOf(turn: TurnRow): readonly string[] {

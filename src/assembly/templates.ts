@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { defaultSummaryTemplate } from "../compaction/prompt.js";
 import { sha256 } from "../domain/hash.js";
 
-/** The fixed words of a system prompt. `{{name}}` is filled in. An operator replaces one by a file of its name. */
+/** The fixed words of a system prompt, and of the request for a summary. `{{name}}` is filled in. An operator replaces one by a file of its name. */
 export interface PromptTemplates {
   readonly texts: Readonly<Record<TemplateName, string>>;
   readonly hash: Buffer;
@@ -36,6 +37,7 @@ Answer where you were asked. Hand long work to worker agents, and report what th
   skills: "",
   memory: "",
   autonomy: "",
+  summary: defaultSummaryTemplate,
 } as const;
 
 export type TemplateName = keyof typeof defaults;

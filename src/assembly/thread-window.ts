@@ -1,59 +1,100 @@
 import { type OpenItem, OpenItemKind } from "../domain/turn.js";
+import type { LedgerDeps } from "../ledger/deps.js";
 import { OpenState } from "../ledger/open-state.js";
-import type { TurnRow } from "../storage/ledger/rows.js";
-import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
-import type { AssemblyDeps } from "./deps.js";
+import type { CompactionRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import type { StoredTurnMessages, ThreadSegment } from "../storage/ledger/thread-store.js";
 import { unansweredTokens } from "./history-bytes.js";
-import type { ResolvedContext } from "./resolve.js";
-import { factsOf, readFacts, type TurnFacts } from "./turn-facts.js";
+import { factsFrom, factsOf, readFacts, type TurnFacts } from "./turn-facts.js";
 
 /** A turn that may go into the history. */
 export interface WindowTurn {
   readonly stored: StoredTurnMessages;
+  /** Of its messages from `from` on. */
   readonly facts: TurnFacts;
+  /** The first message that is shown: above 0 where those before it are in a summary. */
+  readonly from: number;
   readonly tokens: number;
   /** Calls that nobody will answer, for which a result is made up so that the history stays valid. */
   readonly unanswered: readonly string[];
   readonly isActive: boolean;
 }
 
-/** The newest turns of a thread, newest first, as many as can matter; and whether that is all of them. */
+/** The thread that ends at a session's head, or goes on in an open turn. */
+export interface ThreadAt {
+  readonly tenantId: string;
+  readonly session: SessionHead;
+  readonly epoch: number;
+  readonly head: ParentTurn | undefined;
+  readonly activeTurn: TurnRow | undefined;
+}
+
+/** The summary that a thread begins with, and the runs of its turns. */
+export interface EffectiveThread extends ThreadAt {
+  readonly segments: readonly ThreadSegment[];
+  readonly compaction: CompactionRow | undefined;
+}
+
+/** The newest turns of a thread, newest first, as many as can matter; and whether that is all that is kept of it. */
 export interface ThreadWindow {
   readonly newestFirst: readonly WindowTurn[];
+  readonly tokens: number;
   readonly wholeThread: boolean;
-  /** The turns of the thread that were not read. */
+  /** The turns of the thread that were not read, and that no summary stands for. */
   readonly unreadTurns: number;
+  readonly compaction: CompactionRow | undefined;
 }
 
 const pageTurns = 64;
 
+/** The thread with the compaction that applies to it. */
+export async function findEffective(deps: WindowDeps, thread: ThreadAt): Promise<EffectiveThread> {
+  const { tenantId, head, activeTurn } = thread;
+  const segments =
+    head?.branchId && head.depth
+      ? await deps.ledger.threads.segments(tenantId, { branchId: head.branchId, depth: head.depth })
+      : [];
+  const compaction = await deps.ledger.compactions.latest(tenantId, {
+    segments,
+    activeTurnId: activeTurn?.id,
+  });
+  return { ...thread, segments, compaction };
+}
+
+/** What reading a thread needs. */
+export interface WindowDeps {
+  readonly ledger: LedgerDeps;
+}
+
 /**
  * Reads from the newest turn back until more than so many tokens are there, at least so many turns, and a place where history can
- * begin. Reads nothing that is older.
+ * begin. Reads nothing that is older, and nothing that a summary stands for.
  */
 export async function readWindow(
-  deps: AssemblyDeps,
-  resolved: ResolvedContext,
+  deps: WindowDeps,
+  thread: EffectiveThread,
   clean: boolean,
   tokens: number,
   minTurns: number,
   signal?: AbortSignal,
 ): Promise<ThreadWindow> {
-  const { tenantId, session, epoch, activeTurn, head } = resolved;
+  const { tenantId, session, epoch, activeTurn, head, compaction } = thread;
   const newestFirst: WindowTurn[] = [];
   let total = 0;
   const add = (
     stored: StoredTurnMessages,
-    facts: TurnFacts,
+    whole: TurnFacts,
     unanswered: readonly string[],
     isActive: boolean,
   ) => {
+    const from = keptFrom(stored, compaction);
+    const facts = from > 0 ? factsFrom(whole, from) : whole;
     const own = (clean ? facts.cleanTokens : facts.sentTokens) + unansweredTokens(unanswered.length);
     total += own;
-    newestFirst.push({ stored, facts, tokens: own, unanswered, isActive });
+    newestFirst.push({ stored, facts, from, tokens: own, unanswered, isActive });
   };
   const active = activeTurn && (await readActive(deps, tenantId, activeTurn, session.headDepth + 1));
   if (active) add(active.stored, active.facts, callIds(OpenState.parse(activeTurn.openStateJson).open), true);
+  const summarized = compaction?.summarizedTurns ?? 0;
   const depth = session.headDepth;
   const isDone = () =>
     total > tokens && newestFirst.length >= minTurns && canBegin(newestFirst.at(-1)!.facts);
@@ -63,30 +104,46 @@ export async function readWindow(
       ? callIds(OpenState.parse(head.openStateJson).open)
       : [];
   let oldest = depth + 1;
-  if (depth > 0 && head?.branchId) {
-    const segments = await deps.ledger.threads.segments(tenantId, { branchId: head.branchId, depth });
-    for (const segment of segments.reverse()) {
-      for (let to = segment.toDepth; to >= segment.fromDepth && !isDone(); ) {
-        const from = Math.max(segment.fromDepth, Math.floor((to - 1) / pageTurns) * pageTurns + 1);
-        const page: StoredTurnMessages[] = [];
-        const part = { ...segment, fromDepth: from, toDepth: to };
-        for await (const turns of deps.ledger.cache.read(tenantId, epoch, part)) {
-          signal?.throwIfAborted();
-          page.push(...turns);
-        }
-        for (let index = page.length - 1; index >= 0 && !isDone(); index--) {
-          const stored = page[index]!;
-          const facts = factsOf(stored);
-          add(stored, facts, unanswered, false);
-          oldest = stored.depth;
-          unanswered = facts.mayAbandon ? await givenUpBy(deps, tenantId, stored.turnId, facts) : [];
-        }
-        to = from - 1;
+  for (const segment of thread.segments.toReversed()) {
+    const fromDepth = Math.max(segment.fromDepth, summarized + 1);
+    for (let to = segment.toDepth; to >= fromDepth && !isDone(); ) {
+      const from = Math.max(fromDepth, Math.floor((to - 1) / pageTurns) * pageTurns + 1);
+      const page: StoredTurnMessages[] = [];
+      const part = { ...segment, fromDepth: from, toDepth: to };
+      for await (const turns of deps.ledger.cache.read(tenantId, epoch, part)) {
+        signal?.throwIfAborted();
+        page.push(...turns);
       }
-      if (isDone()) break;
+      for (let index = page.length - 1; index >= 0 && !isDone(); index--) {
+        const stored = page[index]!;
+        const facts = factsOf(stored);
+        add(stored, facts, unanswered, false);
+        oldest = stored.depth;
+        unanswered = facts.mayAbandon ? await givenUpBy(deps, tenantId, stored.turnId, facts) : [];
+      }
+      to = from - 1;
     }
+    if (isDone()) break;
   }
-  return { newestFirst, wholeThread: oldest <= 1, unreadTurns: Math.max(0, oldest - 1) };
+  const unreadTurns = Math.max(0, oldest - 1 - summarized);
+  return { newestFirst, tokens: total, wholeThread: unreadTurns === 0, unreadTurns, compaction };
+}
+
+/** The first message of a turn that no summary stands for. */
+function keptFrom(stored: StoredTurnMessages, compaction: CompactionRow | undefined): number {
+  return compaction?.firstKeptTurnId === stored.turnId ? compaction.firstKeptMessageIndex : 0;
+}
+
+/** A finished turn, without the messages that a summary stands for. */
+export function shownTurn(
+  stored: StoredTurnMessages,
+  compaction: CompactionRow | undefined,
+  unanswered: readonly string[] = [],
+): WindowTurn {
+  const from = keptFrom(stored, compaction);
+  const whole = factsOf(stored);
+  const facts = from > 0 ? factsFrom(whole, from) : whole;
+  return { stored, facts, from, tokens: 0, unanswered, isActive: false };
 }
 
 /** Whether history can begin at the turn, or inside it. */
@@ -95,7 +152,7 @@ function canBegin(facts: TurnFacts): boolean {
 }
 
 /** The open turn as it was when the request was resolved; what was appended since is left out. Undefined without messages to send. */
-async function readActive(deps: AssemblyDeps, tenantId: string, turn: TurnRow, depth: number) {
+async function readActive(deps: WindowDeps, tenantId: string, turn: TurnRow, depth: number) {
   const rows = (await deps.ledger.threads.findMessages(tenantId, turn.id)).filter(
     (row) => row.firstIndex < turn.messageCount,
   );
@@ -107,7 +164,7 @@ async function readActive(deps: AssemblyDeps, tenantId: string, turn: TurnRow, d
 
 /** Calls of the turn before that this turn gave up. */
 export async function givenUpBy(
-  deps: AssemblyDeps,
+  deps: WindowDeps,
   tenantId: string,
   turnId: string,
   facts: TurnFacts,

@@ -65,6 +65,15 @@ export function readFacts(indexes: readonly string[]): TurnFacts {
       start += bytes;
     }
   });
+  return summarize(messages);
+}
+
+/** The facts of a turn whose first messages are in a summary: after that, any message may come first. */
+export function factsFrom(facts: TurnFacts, from: number): TurnFacts {
+  return { ...summarize(facts.messages.slice(from)), startsClean: true, mayAbandon: facts.mayAbandon };
+}
+
+function summarize(messages: readonly MessageFacts[]): TurnFacts {
   const spoken = messages.filter((message) => message.role !== "S");
   const first = spoken[0];
   return {

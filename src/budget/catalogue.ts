@@ -1,5 +1,29 @@
 import { z } from "zod";
 
+/** How a provider's prompt cache works, as data. Prices are shares of the price of an input token. */
+const cacheRules = z
+  .object({
+    /** "breakpoints" are set by the caller; "prefix" is found by the provider itself. */
+    kind: z.enum(["breakpoints", "prefix", "none"]),
+    /** A shorter prefix is not kept. */
+    minTokens: z.number().int().min(0).default(0),
+    /** How many marks a request may have. */
+    maxBreakpoints: z.number().int().min(0).default(0),
+    /** How many positions before a mark are looked at for what was kept earlier. */
+    lookBack: z.number().int().min(0).default(0),
+    /** A prefix is kept in steps of so many tokens. */
+    stepTokens: z.number().int().min(1).default(1),
+    ttlSeconds: z.number().int().min(0).default(0),
+    /** A longer time that can be asked for, at its own price. */
+    longTtlSeconds: z.number().int().min(0).optional(),
+    writePrice: z.number().min(0).default(1),
+    longWritePrice: z.number().min(0).optional(),
+    readPrice: z.number().min(0).default(1),
+  })
+  .strict();
+
+export type CacheRules = z.infer<typeof cacheRules>;
+
 const modelEntry = z
   .object({
     provider: z.string().max(64).default(""),
@@ -11,6 +35,18 @@ const modelEntry = z
     /** What o200k counts are multiplied with, and how much of that may be wrong, where there is none. */
     ratio: z.number().positive().max(10).default(1),
     margin: z.number().min(0).max(1).default(0),
+    cache: cacheRules.default({
+      kind: "none",
+      minTokens: 0,
+      maxBreakpoints: 0,
+      lookBack: 0,
+      stepTokens: 1,
+      ttlSeconds: 300,
+      writePrice: 1,
+      readPrice: 1,
+    }),
+    /** US dollars for a million input tokens, where an operator gives it. */
+    inputPrice: z.number().min(0).optional(),
   })
   .strict();
 

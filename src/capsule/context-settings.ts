@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { BudgetPolicy, type ContextSettings, type ModelLimits } from "../domain/context-settings.js";
+import {
+  BudgetPolicy,
+  type CompressionStrategy,
+  type ContextSettings,
+  compressionStrategies,
+  type ModelLimits,
+} from "../domain/context-settings.js";
 
 const reserve = z.number().int().min(0).max(10_000_000).optional();
 const limit = z.number().int().min(0).max(100_000_000).optional();
@@ -7,7 +13,7 @@ const settingsFile = z.strictObject({
   includeDescriptions: z.boolean().optional(),
   includeSchemas: z.boolean().optional(),
   activityLimit: z.number().int().min(0).max(1_000).optional(),
-  compressionStrategy: z.literal("window").optional(),
+  compressionStrategy: z.enum(compressionStrategies).optional(),
   maxMessages: z.number().int().min(1).max(1_000_000).optional(),
   keepTurns: z.number().int().min(1).max(100).optional(),
   policy: z
@@ -26,6 +32,13 @@ const settingsFile = z.strictObject({
       }),
     )
     .default([]),
+  summarizers: z.array(z.string().min(1).max(64)).max(8).default([]),
+  keepRecent: z.number().int().min(1).max(10_000).optional(),
+  chunkTokens: z.number().int().min(256).max(10_000_000).optional(),
+  summarizationModel: z.string().max(256).optional(),
+  halfLifeTurns: z.number().int().min(1).max(10_000).optional(),
+  summaryTokens: z.number().int().min(16).max(1_000_000).optional(),
+  softThreshold: z.number().min(0.1).max(1).optional(),
 });
 
 /** The server's own settings, from a file in the contract's JSON form. Throws with every problem and its path. */
@@ -43,7 +56,7 @@ export interface ResolvedSettings {
   readonly includeDescriptions: boolean;
   readonly includeSchemas: boolean;
   readonly activityLimit: number;
-  readonly compressionStrategy: string;
+  readonly compaction: CompactionSettings;
   /** undefined: no cap. */
   readonly maxMessages: number | undefined;
   readonly keepTurns: number;
@@ -54,6 +67,22 @@ export interface ResolvedSettings {
   readonly isReserveSet: { readonly response: boolean; readonly tool: boolean };
   /** By model. */
   readonly modelLimits: ReadonlyMap<string, ModelLimits>;
+}
+
+/** How history gives way, with nothing left open. */
+export interface CompactionSettings {
+  readonly strategy: CompressionStrategy;
+  readonly summarizers: readonly string[];
+  /** undefined: as many turns as fit. */
+  readonly keepRecent: number | undefined;
+  /** undefined: what the summarizer's window takes. */
+  readonly chunkTokens: number | undefined;
+  /** Empty: the configured one. */
+  readonly summarizationModel: string;
+  readonly halfLifeTurns: number;
+  /** undefined: a share of what history is compacted to. */
+  readonly summaryTokens: number | undefined;
+  readonly softThreshold: number;
 }
 
 type Layer = ContextSettings | undefined;
@@ -69,7 +98,18 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
     includeDescriptions: first("includeDescriptions") ?? true,
     includeSchemas: first("includeSchemas") ?? true,
     activityLimit: first("activityLimit") ?? 10,
-    compressionStrategy: first("compressionStrategy") ?? "window",
+    compaction: {
+      strategy: (first("compressionStrategy") as CompressionStrategy | undefined) ?? "summary",
+      summarizers: strongestFirst.find((layer) => layer && layer.summarizers.length > 0)?.summarizers ?? [
+        "extractive",
+      ],
+      keepRecent: first("keepRecent"),
+      chunkTokens: first("chunkTokens"),
+      summarizationModel: first("summarizationModel") ?? "",
+      halfLifeTurns: first("halfLifeTurns") ?? 16,
+      summaryTokens: first("summaryTokens"),
+      softThreshold: first("softThreshold") ?? 0.85,
+    },
     maxMessages: first("maxMessages"),
     keepTurns: first("keepTurns") ?? 3,
     policy: strongestFirst.map((layer) => layer?.policy).find(isPolicy) ?? BudgetPolicy.ELASTIC,

@@ -58,6 +58,15 @@ const addresses = z
   )
   .pipe(z.array(address).min(1, { error: "must name at least one address" }));
 
+const webAddress = z
+  .string()
+  .refine((value) => value === "" || (URL.canParse(value) && /^https?:\/\/[^@]+$/.test(value)), {
+    error: "must be http://... or https://..., without a user or a password",
+  });
+
+/** Takes everything, also what is no text: a message about a bad value shows the value, and a key is never shown. */
+const secret = z.unknown().transform((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+
 /** Every setting of the server, in the order that help texts show them. */
 export const configOptions = {
   listen: option<readonly string[]>({
@@ -181,6 +190,86 @@ export const configOptions = {
     description: "JSON file of the server's own context settings, which capsules and requests override",
     fallback: "",
     parse: z.string(),
+  }),
+  summarizerOpenaiUrl: option<string>({
+    env: "QUIRE_SUMMARIZER_OPENAI_URL",
+    flag: "--summarizer-openai-url",
+    placeholder: "url",
+    description: "where OpenAI's chat completions are served; empty for OpenAI itself",
+    fallback: "",
+    parse: webAddress,
+  }),
+  summarizerOpenaiModel: option<string>({
+    env: "QUIRE_SUMMARIZER_OPENAI_MODEL",
+    flag: "--summarizer-openai-model",
+    placeholder: "model",
+    description: "model for summaries over OpenAI's protocol; empty for no such summarizer",
+    fallback: "",
+    parse: z.string(),
+  }),
+  summarizerOpenaiKey: option<string>({
+    env: "QUIRE_SUMMARIZER_OPENAI_KEY",
+    flag: "--summarizer-openai-key",
+    placeholder: "key",
+    description: "its API key; better in the environment, which other users cannot see",
+    fallback: "",
+    parse: secret,
+  }),
+  summarizerAnthropicUrl: option<string>({
+    env: "QUIRE_SUMMARIZER_ANTHROPIC_URL",
+    flag: "--summarizer-anthropic-url",
+    placeholder: "url",
+    description: "where Anthropic's messages are served; empty for Anthropic itself",
+    fallback: "",
+    parse: webAddress,
+  }),
+  summarizerAnthropicModel: option<string>({
+    env: "QUIRE_SUMMARIZER_ANTHROPIC_MODEL",
+    flag: "--summarizer-anthropic-model",
+    placeholder: "model",
+    description: "model for summaries over Anthropic's protocol; empty for no such summarizer",
+    fallback: "",
+    parse: z.string(),
+  }),
+  summarizerAnthropicKey: option<string>({
+    env: "QUIRE_SUMMARIZER_ANTHROPIC_KEY",
+    flag: "--summarizer-anthropic-key",
+    placeholder: "key",
+    description: "its API key; better in the environment, which other users cannot see",
+    fallback: "",
+    parse: secret,
+  }),
+  summarizerTimeoutMs: option<number>({
+    env: "QUIRE_SUMMARIZER_TIMEOUT_MS",
+    flag: "--summarizer-timeout-ms",
+    placeholder: "ms",
+    description: "how long one attempt of a call for a summary may take",
+    fallback: 30_000,
+    parse: wholeNumber(100, 600_000),
+  }),
+  summarizerRetries: option<number>({
+    env: "QUIRE_SUMMARIZER_RETRIES",
+    flag: "--summarizer-retries",
+    placeholder: "n",
+    description: "how often such a call is made again after a passing failure",
+    fallback: 2,
+    parse: wholeNumber(0, 10),
+  }),
+  summarizerMaxInputTokens: option<number>({
+    env: "QUIRE_SUMMARIZER_MAX_INPUT_TOKENS",
+    flag: "--summarizer-max-input-tokens",
+    placeholder: "n",
+    description: "what one such call may send; longer conversations take several calls",
+    fallback: 100_000,
+    parse: wholeNumber(2_000, 10_000_000),
+  }),
+  summarizerWindowTokens: option<number>({
+    env: "QUIRE_SUMMARIZER_WINDOW_TOKENS",
+    flag: "--summarizer-window-tokens",
+    placeholder: "n",
+    description: "the window of the summarizers' models, for prompt and answer",
+    fallback: 128_000,
+    parse: wholeNumber(4_000, 10_000_000),
   }),
   watchPollMs: option<number>({
     env: "QUIRE_WATCH_POLL_MS",

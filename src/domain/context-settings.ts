@@ -19,7 +19,18 @@ export interface ContextSettings {
   readonly reserveResponseTokens?: number | undefined;
   readonly reserveToolTokens?: number | undefined;
   readonly modelLimits: readonly ModelLimits[];
+  readonly summarizers: readonly string[];
+  readonly keepRecent?: number | undefined;
+  readonly chunkTokens?: number | undefined;
+  readonly summarizationModel?: string | undefined;
+  readonly halfLifeTurns?: number | undefined;
+  readonly summaryTokens?: number | undefined;
+  readonly softThreshold?: number | undefined;
 }
+
+/** How history gives way when it no longer fits. */
+export const compressionStrategies = ["summary", "truncate", "importance", "time_decay", "window"] as const;
+export type CompressionStrategy = (typeof compressionStrategies)[number];
 
 /** Limits for one model. */
 export interface ModelLimits {

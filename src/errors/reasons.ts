@@ -39,6 +39,11 @@ export const reasons = [
   "CONTEXT_TOO_LARGE",
   "RECEIPT_NOT_FOUND",
   "RECEIPT_EXPIRED",
+  "NOTHING_TO_COMPACT",
+  "COMPACTION_FAILED",
+  "COMPACTION_OUTDATED",
+  "SUMMARY_REFUSED",
+  "OVERFLOW_UNRECOVERABLE",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

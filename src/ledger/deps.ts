@@ -1,4 +1,5 @@
 import type { Clock, Ids } from "../domain/clock.js";
+import type { CompactionStore } from "../storage/ledger/compaction-store.js";
 import type { SessionStore } from "../storage/ledger/session-store.js";
 import type { ThreadStore } from "../storage/ledger/thread-store.js";
 import type { TurnWriter } from "../storage/ledger/write-turns.js";
@@ -10,6 +11,7 @@ import type { TurnCache } from "./turn-cache.js";
 export interface LedgerDeps {
   readonly sessions: SessionStore;
   readonly threads: ThreadStore;
+  readonly compactions: CompactionStore;
   readonly writer: TurnWriter;
   readonly cache: TurnCache;
   readonly headSignal: HeadSignal;

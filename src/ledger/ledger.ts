@@ -1,6 +1,7 @@
 import type { Clock, Ids } from "../domain/clock.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
+import { CompactionStore } from "../storage/ledger/compaction-store.js";
 import { SessionStore } from "../storage/ledger/session-store.js";
 import { ThreadStore } from "../storage/ledger/thread-store.js";
 import { TurnWriter } from "../storage/ledger/write-turns.js";
@@ -24,6 +25,7 @@ export function createLedger(options: LedgerOptions): LedgerDeps {
   return {
     threads,
     sessions: new SessionStore(options.database),
+    compactions: new CompactionStore(options.database),
     writer: new TurnWriter(options.database),
     cache: new TurnCache(threads, options.historyCacheBytes),
     headSignal: new HeadSignal(),

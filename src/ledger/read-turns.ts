@@ -1,3 +1,4 @@
+import type { CompactionTurn } from "../domain/compaction.js";
 import type { Message, ToolResultPart } from "../domain/message.js";
 import { type AgentResult, type ToolInvocation, type Turn, TurnStatus } from "../domain/turn.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
@@ -5,17 +6,24 @@ import { pageTokenInvalid, readPageToken, writePageToken } from "../storage/page
 import type { LedgerDeps } from "./deps.js";
 import { decodeMessages } from "./message-codec.js";
 import { turnNotFound } from "./open-turn.js";
+import { viewCompaction } from "./view-compaction.js";
 import { viewTurn } from "./views.js";
 
+/** A turn with its result, or a compaction. */
 export interface TurnWithResult {
-  readonly turn: Turn;
-  readonly result: AgentResult;
+  readonly turn: Turn | undefined;
+  readonly result: AgentResult | undefined;
+  readonly compaction: CompactionTurn | undefined;
 }
 
-/** One turn in any state, with all its messages. */
+/** One turn in any state, with all its messages; or a compaction. */
 export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string): Promise<TurnWithResult> {
   const row = await deps.threads.findTurn(tenantId, turnId);
-  if (!row) throw turnNotFound(turnId);
+  if (!row) {
+    const compaction = await deps.compactions.find(tenantId, turnId);
+    if (!compaction) throw turnNotFound(turnId);
+    return { turn: undefined, result: undefined, compaction: viewCompaction(compaction) };
+  }
   const rows = await deps.threads.findMessages(tenantId, turnId);
   const turn = viewTurn(row);
   // Two reads: what was appended between them is left out, and where messages are missing the turn was erased.
@@ -25,6 +33,7 @@ export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string
   return {
     turn,
     result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed },
+    compaction: undefined,
   };
 }
 
@@ -49,15 +58,23 @@ export interface ListTurns {
 export interface TurnPage {
   readonly turns: readonly Turn[];
   readonly nextPageToken: string;
+  /** Those that hang off the turns of the page, the newest first. */
+  readonly compactions: readonly CompactionTurn[];
 }
+
+type PageOfTurns = Omit<TurnPage, "compactions">;
 
 /** A page of a session's turns, the newest first. A later page goes on where the one before ended, whatever was written meanwhile. */
 export async function listTurns(deps: LedgerDeps, tenantId: string, command: ListTurns): Promise<TurnPage> {
   const found = await deps.threads.findHead(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
-  return command.scope === "thread"
-    ? listThread(deps, tenantId, command, found.session)
-    : listWritten(deps, tenantId, command, found.session.id);
+  const page =
+    command.scope === "thread"
+      ? await listThread(deps, tenantId, command, found.session)
+      : await listWritten(deps, tenantId, command, found.session.id);
+  const ids = page.turns.map((turn) => turn.id);
+  const compactions = await deps.compactions.ofTurns(tenantId, ids);
+  return { ...page, compactions: compactions.map(viewCompaction) };
 }
 
 async function listThread(
@@ -65,7 +82,7 @@ async function listThread(
   tenantId: string,
   command: ListTurns,
   session: { readonly id: string; readonly headBranchId: string | null; readonly headDepth: number },
-): Promise<TurnPage> {
+): Promise<PageOfTurns> {
   const list = `thread of ${session.id}`;
   const head = [session.headBranchId ?? "", String(session.headDepth)];
   const [branchId, depthText] = readPageToken(list, command.pageToken, head);
@@ -96,7 +113,7 @@ async function listWritten(
   tenantId: string,
   command: ListTurns,
   sessionId: string,
-): Promise<TurnPage> {
+): Promise<PageOfTurns> {
   const list = `written through ${sessionId}`;
   const [before] = readPageToken(list, command.pageToken, [""]);
   const rows = await deps.threads.listWritten(

@@ -1,13 +1,16 @@
 import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
 import { QuireError } from "../errors/quire-error.js";
+import type { CompactionRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
+import type { StoredTurnMessages, ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
 import type { LedgerDeps } from "./deps.js";
 import { messageSizes } from "./message-codec.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 
 export interface StreamHistory {
   readonly thread: { readonly $case: "session" | "turnId"; readonly value: string };
+  /** Whether what a compaction stands for is left out, and its summary comes first. */
+  readonly effective: boolean;
   readonly afterTurnId: string;
   readonly lastTurns: number;
 }
@@ -33,20 +36,33 @@ export async function* streamHistory(
 ): AsyncGenerator<HistoryBatch> {
   const thread = await resolveThread(deps, tenantId, command.thread);
   const depth = thread.position?.depth ?? 0;
-  const afterDepth = Math.max(
+  const startAfter = Math.max(
     await startDepth(deps, tenantId, thread, command.afterTurnId),
     command.lastTurns > 0 ? depth - command.lastTurns : 0,
   );
+  const compaction = command.effective ? await compactionOf(deps, tenantId, thread) : undefined;
+  const summarized = compaction?.summarizedTurns ?? 0;
+  const afterDepth = Math.max(startAfter, summarized);
+  // Who begins after the summarized turns has no use for their summary.
+  const shown = compaction && startAfter <= summarized ? compaction : undefined;
   const segments = thread.position ? await deps.threads.segments(tenantId, thread.position, afterDepth) : [];
   const { headTurnId, chainHash } = thread;
-  const summary = { headTurnId, depth, chainHash, streamedTurns: Math.max(0, depth - afterDepth) };
+  const summary = {
+    headTurnId,
+    depth,
+    chainHash,
+    streamedTurns: Math.max(0, depth - afterDepth),
+    compactionId: shown?.id ?? "",
+  };
   const batch = new Batch(
     Buffer.from(StreamHistoryResponse.encode({ messages: [], thread: summary }).finish()),
   );
+  if (shown) batch.add(Buffer.from(shown.wire));
   for (const segment of segments) {
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
-      for (const turn of turns) {
+      for (const whole of turns) {
+        const turn = whole.turnId === compaction?.firstKeptTurnId ? keptPart(whole, compaction) : whole;
         for (let index = 0; index < turn.wires.length; index++) {
           const wire = turn.wires[index]!;
           if (batch.hasRoomFor(wire)) {
@@ -65,6 +81,33 @@ export async function* streamHistory(
   }
   await requireStillThere(deps, tenantId, thread);
   if (!batch.isEmpty) yield batch.take();
+}
+
+async function compactionOf(
+  deps: LedgerDeps,
+  tenantId: string,
+  { position }: ResolvedThread,
+): Promise<CompactionRow | undefined> {
+  if (!position) return undefined;
+  const segments = await deps.threads.segments(tenantId, position);
+  return deps.compactions.latest(tenantId, { segments, activeTurnId: undefined });
+}
+
+/** The messages of a turn whose beginning is in the summary. */
+function keptPart(turn: StoredTurnMessages, compaction: CompactionRow): StoredTurnMessages {
+  let skip = compaction.firstKeptMessageIndex;
+  if (skip === 0) return turn;
+  const wires: Buffer[] = [];
+  const indexes: string[] = [];
+  turn.wires.forEach((wire, at) => {
+    const sizes = messageSizes(turn.indexes[at]!);
+    const skipped = sizes.slice(0, skip);
+    skip -= skipped.length;
+    if (skipped.length === sizes.length) return;
+    wires.push(wire.subarray(skipped.reduce((sum, bytes) => sum + bytes, 0)));
+    indexes.push(JSON.stringify((JSON.parse(turn.indexes[at]!) as unknown[]).slice(skipped.length)));
+  });
+  return { ...turn, wires, indexes };
 }
 
 /** An erasure meanwhile may have taken what was still to be read, or given its place to other turns. */

@@ -17,6 +17,8 @@ import { toServiceError } from "./status.js";
 export interface CallContext {
   readonly tenantId: string;
   readonly signal: AbortSignal;
+  /** When the caller stops waiting, if it said so: milliseconds since 1970. */
+  readonly deadlineMs?: number | undefined;
 }
 
 export interface CallDeps {
@@ -136,7 +138,7 @@ export function unary<Request, Response>(
     const { signal, release } = signalOf(call, deps.stopping);
     const run = async () => {
       validate(decoded(call.request, name));
-      return handle(call.request, { tenantId, signal });
+      return handle(call.request, { tenantId, signal, deadlineMs: deadlineOf(call) });
     };
     run()
       .then(
@@ -164,7 +166,11 @@ export function serverStream<Request, Response>(
     const run = async () => {
       validate(decoded(call.request, name));
       const room = new SendRoom(call, signal);
-      for await (const response of handle(call.request, { tenantId, signal })) {
+      for await (const response of handle(call.request, {
+        tenantId,
+        signal,
+        deadlineMs: deadlineOf(call),
+      })) {
         signal.throwIfAborted();
         await room.send(response);
       }
@@ -239,10 +245,15 @@ function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: Abor
   return { signal: controller.signal, release };
 }
 
-function cancellation(call: AnyCall): QuireError {
+function deadlineOf(call: AnyCall): number | undefined {
   const deadline = call.getDeadline();
   const deadlineMs = deadline instanceof Date ? deadline.getTime() : deadline;
-  return Number.isFinite(deadlineMs) && Date.now() >= deadlineMs
+  return Number.isFinite(deadlineMs) ? deadlineMs : undefined;
+}
+
+function cancellation(call: AnyCall): QuireError {
+  const deadlineMs = deadlineOf(call);
+  return deadlineMs !== undefined && Date.now() >= deadlineMs
     ? new QuireError("DEADLINE_EXCEEDED", "the deadline passed; the work was stopped")
     : new QuireError("CANCELLED", "the caller went away; the work was stopped");
 }

@@ -28,6 +28,16 @@ const samples: {
   catalogueFile: ["m.json", "m.json", "m.json", "m.json"],
   knobTableFile: ["k.json", "k.json", "k.json", "k.json"],
   contextSettingsFile: ["s.json", "s.json", "s.json", "s.json"],
+  summarizerOpenaiUrl: ["http://a/v1", "http://a/v1", "http://a/v1", "http://a/v1"],
+  summarizerOpenaiModel: ["gpt-x", "gpt-x", "gpt-x", "gpt-x"],
+  summarizerOpenaiKey: ["sk-1", "sk-1", "sk-1", "sk-1"],
+  summarizerAnthropicUrl: ["https://a", "https://a", "https://a", "https://a"],
+  summarizerAnthropicModel: ["claude-x", "claude-x", "claude-x", "claude-x"],
+  summarizerAnthropicKey: ["sk-2", "sk-2", "sk-2", "sk-2"],
+  summarizerTimeoutMs: ["100", "100", 100, 100],
+  summarizerRetries: ["0", "0", 0, 0],
+  summarizerMaxInputTokens: ["2000", "2000", 2000, 2000],
+  summarizerWindowTokens: ["4000", "4000", 4000, 4000],
   watchPollMs: ["10", "10", 10, 10],
   shutdownGraceMs: ["0", "0", 0, 0],
   logLevel: ["debug", "debug", "debug", "debug"],
@@ -116,6 +126,15 @@ describe("load-config: a bad value", () => {
     ["requestRetentionHours", "1.5", "must be a whole number"],
     ["requestRetentionHours", 1.5, "must be a whole number"],
     ["receiptRetentionHours", 0, "at least 1"],
+    ["summarizerOpenaiUrl", "localhost:8080", "must be http://... or https://..."],
+    ["summarizerOpenaiUrl", "http://", "must be http://... or https://..."],
+    ["summarizerOpenaiUrl", 5, ""],
+    ["summarizerAnthropicUrl", "ftp://a", "must be http://... or https://..."],
+    ["summarizerTimeoutMs", "99", "at least 100"],
+    ["summarizerRetries", "-1", "at least 0"],
+    ["summarizerRetries", "11", "at most 10"],
+    ["summarizerMaxInputTokens", "1999", "at least 2000"],
+    ["summarizerWindowTokens", "3999", "at least 4000"],
     ["watchPollMs", "9", "at least 10"],
     ["watchPollMs", " ", "must be a whole number"],
     ["shutdownGraceMs", null, "must be a whole number"],
@@ -144,17 +163,21 @@ describe("load-config: a bad value", () => {
     expect(fromEnv).toContain(words);
   });
 
-  test("every setting but the file names has a bad value above", () => {
+  test("every setting but the free texts has a bad value above", () => {
     const covered = new Set(bad.map(([key]) => key));
-    const fileNames = [
+    const freeTexts = [
       "tlsCertificate",
       "primeFile",
       "templatesFolder",
       "catalogueFile",
       "knobTableFile",
       "contextSettingsFile",
+      "summarizerOpenaiModel",
+      "summarizerOpenaiKey",
+      "summarizerAnthropicModel",
+      "summarizerAnthropicKey",
     ];
-    expect(keys.filter((key) => !covered.has(key))).toEqual(fileNames);
+    expect(keys.filter((key) => !covered.has(key))).toEqual(freeTexts);
   });
 
   test("all problems come in one error, one line each", () => {
@@ -171,6 +194,28 @@ describe("load-config: a bad value", () => {
     expect(problem).toContain("--database");
     expect(problem).toContain("db/quire");
     expect(problem).not.toContain("se/cr@t");
+  });
+});
+
+describe("load-config: keys", () => {
+  const secrets = ["summarizerOpenaiKey", "summarizerAnthropicKey"] as const;
+
+  test.each(secrets)("%s is never shown, whatever it is given as and whatever else is wrong", (key) => {
+    for (const value of ["sk-4711", 4711, ["sk-4711"], { key: "sk-4711" }]) {
+      const file = configFile({ [key]: value, logLevel: "loud" });
+      expect(problems({ file }).join()).not.toContain("4711");
+      expect(problems({ flags: { [key]: value, logLevel: "loud" } })).toHaveLength(1);
+    }
+  });
+
+  test.each(secrets)("%s has no default for a help text to show", (key) => {
+    expect(configOptions[key].fallback).toBe("");
+  });
+
+  test("the password of an endpoint's address is refused, and not shown", () => {
+    const [problem] = problems({ flags: { summarizerOpenaiUrl: "https://me:hunter2@host/v1" } });
+    expect(problem).toContain("without a user or a password");
+    expect(problem).not.toContain("hunter2");
   });
 });
 

@@ -20,6 +20,8 @@ const requests = {
   completeTurn: wire.CompleteTurnRequest,
   getTurn: wire.GetTurnRequest,
   listTurns: wire.ListTurnsRequest,
+  compact: wire.CompactRequest,
+  submitCompaction: wire.SubmitCompactionRequest,
 };
 
 type UnaryName = keyof typeof requests;

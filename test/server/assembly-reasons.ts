@@ -75,6 +75,11 @@ export class AssemblyCalls {
     return promised(this.workspaces, this.workspaces.getToolset, { workspace, name });
   }
 
+  reportOverflow(assemblyId: string) {
+    const request = { requestId: "", assemblyId, reportedTokens: 0 };
+    return promised(this.assembly, this.assembly.reportOverflow, request);
+  }
+
   build(context: Parameters<typeof ContextRequest.fromPartial>[0]): Promise<BuildContextResponse> {
     const event = { content: [{ content: { $case: "text" as const, value: { text: "now" } } }] };
     return promised(this.assembly, this.assembly.buildContext, {

@@ -272,7 +272,56 @@ const cases: { readonly [Key in Reason]: Case } = {
     await assembly.dropLayers();
     return () => assembly.replay(context!.assemblyId);
   }),
+  NOTHING_TO_COMPACT: refused({ metadata: { session: expect.any(String) } }, async ({ session }) => {
+    return () => ledger.compact({ session });
+  }),
+  COMPACTION_FAILED: refused(
+    { metadata: { openai: "is not configured on this server" } },
+    async ({ session, head }) => {
+      await longThread(session, head);
+      return () => ledger.compact({ session, keepTurns: 1, summarizers: ["openai"] });
+    },
+  ),
+  COMPACTION_OUTDATED: refused(
+    { metadata: { compaction_id: expect.any(String) } },
+    async ({ session, head }) => {
+      const newest = await longThread(session, head);
+      const plan = { anchorTurnId: newest, firstKeptTurnId: newest, maxSummaryTokens: 100 };
+      return () => ledger.submitCompaction({ session, plan, summary: "nobody asked" });
+    },
+  ),
+  SUMMARY_REFUSED: refused(
+    { fields: ["summary"], metadata: { field: "summary", why: "is empty" } },
+    async ({ session, head }) => {
+      const before = await longThread(session, head);
+      const newest = await longThread(session, before, 1);
+      const plan = {
+        anchorTurnId: newest,
+        lastSummarizedTurnId: before,
+        firstKeptTurnId: newest,
+        maxSummaryTokens: 100,
+      };
+      return () => ledger.submitCompaction({ session, plan, summary: " " });
+    },
+  ),
+  OVERFLOW_UNRECOVERABLE: refused({ metadata: { session_id: expect.any(String) } }, async ({ session }) => {
+    await assembly.putCapsule("short");
+    const { context } = await assembly.build({ session, capsule: "short" });
+    return () => assembly.reportOverflow(context!.assemblyId);
+  }),
 };
+
+/** So many turns under a head; the id of the last. */
+async function longThread(session: string, head: string, turns = 8): Promise<string> {
+  let parentTurnId = head;
+  for (let at = 0; at < turns; at++) {
+    const messages = [user(`Question ${at}: ${"what is the state of the order W1234567, please? ".repeat(8)}`)];
+    const result = { messages: [assistant(`Answer ${at}: ${"it is on its way, and will be there soon. ".repeat(8)}`)] };
+    const { turn } = await ledger.recordTurn({ session, parentTurnId, messages, result });
+    parentTurnId = turn!.id;
+  }
+  return parentTurnId;
+}
 
 async function openTurn({ session, head }: Scene): Promise<Turn> {
   return (await ledger.beginTurn({ session, parentTurnId: head, messages: [user("open")] })).turn!;

@@ -165,6 +165,18 @@ const right: {
         lastTurns: 3,
       }),
     ).finish(),
+  compact: ({ session }, random) =>
+    wire.CompactRequest.encode(
+      wire.CompactRequest.create({ requestId: `r${random.below(50)}`, session, instructions: "keep names" }),
+    ).finish(),
+  submitCompaction: ({ session, headTurnId }) =>
+    wire.SubmitCompactionRequest.encode(
+      wire.SubmitCompactionRequest.create({
+        session,
+        plan: { anchorTurnId: headTurnId, firstKeptTurnId: headTurnId, maxSummaryTokens: 100 },
+        summary: "x said y",
+      }),
+    ).finish(),
   watchSession: ({ session }) => wire.WatchSessionRequest.encode({ session, afterSequence: 0 }).finish(),
 };
 

@@ -1,5 +1,7 @@
 import { assemble } from "../../assembly/assemble.js";
 import { buildContext, contextPieces } from "../../assembly/build-context.js";
+import type { CompactionNotice } from "../../assembly/compact-history.js";
+import { reportOverflow } from "../../assembly/compaction/report-overflow.js";
 import { compareReceipts } from "../../assembly/compare.js";
 import { resolvedMessage } from "../../assembly/context-message.js";
 import { countTexts } from "../../assembly/count-texts.js";
@@ -8,10 +10,13 @@ import type { HistoryStage } from "../../assembly/history.js";
 import { findReceipt, replayContext } from "../../assembly/replay.js";
 import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import * as wire from "../../contract/gen/quire/v1/assembly_service.js";
+import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
+import { viewCompaction } from "../../ledger/view-compaction.js";
 import { type CallContext, type EncodedResponse, method } from "../call.js";
 import { type RpcsOf, rpc, streamRpc } from "../rpc.js";
 import * as validation from "../validation/assembly.js";
 import { nested } from "../wire-pieces.js";
+import { writeKey } from "../write-key.js";
 
 const batchBytes = 64 * 1024;
 const historyField = 5;
@@ -28,9 +33,23 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     buildContext: rpc<wire.BuildContextRequest, wire.BuildContextResponse>(
       "BuildContext",
       validation.validateContext,
-      async (request, { tenantId, signal }) => {
-        const built = await buildContext(assembly, tenantId, request.context!, signal);
+      async (request, { tenantId, ...limits }) => {
+        const built = await buildContext(assembly, tenantId, request.context!, limits);
         return nested(contextField, contextPieces(built));
+      },
+    ),
+    reportOverflow: rpc(
+      "ReportOverflow",
+      validation.validateReportOverflow,
+      (request, { tenantId, signal }) => {
+        const key = writeKey(
+          tenantId,
+          "ReportOverflow",
+          request,
+          wire.ReportOverflowRequest,
+          wire.ReportOverflowResponse,
+        );
+        return reportOverflow(assembly, key, request.assemblyId, signal);
       },
     ),
     getReceipt: rpc("GetReceipt", validation.validateReceiptId, async (request, { tenantId }) => {
@@ -59,10 +78,10 @@ type Response = wire.AssembleResponse | EncodedResponse;
 async function* assembleResponses(
   assembly: AssemblyDeps,
   request: wire.ContextRequest,
-  { tenantId, signal }: CallContext,
+  { tenantId, ...limits }: CallContext,
 ): AsyncGenerator<Response> {
   const { have } = request;
-  for await (const event of assemble(assembly, tenantId, request, signal)) {
+  for await (const event of assemble(assembly, tenantId, request, limits)) {
     switch (event.kind) {
       case "resolved":
         yield { event: { $case: "resolved", value: resolvedMessage(event.resolved, event.plan) } };
@@ -83,6 +102,9 @@ async function* assembleResponses(
         yield { event: { $case: "system", value } };
         break;
       }
+      case "compaction":
+        yield { event: { $case: "compaction", value: { event: compactionEvent(event.notice) } } };
+        break;
       case "history":
         yield* historyBatches(event.history);
         break;
@@ -97,6 +119,26 @@ async function* assembleResponses(
         const value = { budget, hashes, receiptId, warnings: [...warnings], floors: [...floors] };
         yield { event: { $case: "completed", value } };
       }
+    }
+  }
+}
+
+function compactionEvent(notice: CompactionNotice): CompactionEvent["event"] {
+  switch (notice.kind) {
+    case "started":
+      return { $case: "started", value: { ...notice, summarizers: [...notice.summarizers] } };
+    case "finished":
+      return { $case: "finished", value: viewCompaction(notice.row) };
+    case "failed":
+      return { $case: "failed", value: { reason: notice.reason, failures: [...notice.failures] } };
+    case "needed": {
+      const { plan, prompt, previousId, trigger } = notice;
+      const value = {
+        plan: { ...plan, previousCompactionId: previousId, trigger },
+        systemPrompt: prompt.system,
+        prompt: prompt.user,
+      };
+      return { $case: "needed", value };
     }
   }
 }
@@ -123,6 +165,7 @@ const definitions = wire.AssemblyServiceService;
 export const assemblyService = {
   assemble: method(definitions.assemble, wire.AssembleRequest, wire.AssembleResponse),
   buildContext: method(definitions.buildContext, wire.BuildContextRequest, wire.BuildContextResponse),
+  reportOverflow: method(definitions.reportOverflow, wire.ReportOverflowRequest, wire.ReportOverflowResponse),
   getReceipt: method(definitions.getReceipt, wire.GetReceiptRequest, wire.GetReceiptResponse),
   compareReceipts: method(
     definitions.compareReceipts,

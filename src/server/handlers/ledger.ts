@@ -1,4 +1,6 @@
 import { attachContext } from "../../assembly/attach-context.js";
+import { compactSession } from "../../assembly/compaction/compact-session.js";
+import { submitCompaction } from "../../assembly/compaction/submit-compaction.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import { appendMessages } from "../../ledger/append-messages.js";
@@ -35,6 +37,14 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
   ): Promise<Request> => {
     if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key))) return request;
     return { ...request, messages: await attachContext(assembly, key.tenantId, request) };
+  };
+  /** A finished turn may be the one after which a compaction is prepared. */
+  const prepared = <Answer extends { readonly turn: { readonly sessionId: string } | undefined }>(
+    tenantId: string,
+    answer: Answer,
+  ): Answer => {
+    if (answer.turn) assembly.compactor.afterTurn(tenantId, answer.turn.sessionId);
+    return answer;
   };
   return {
     createSession: rpc("CreateSession", validation.validateCreateSession, (request, { tenantId }) =>
@@ -82,7 +92,7 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     ),
     recordTurn: rpc("RecordTurn", validation.validateRecordTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "RecordTurn", request, wire.RecordTurnRequest, wire.RecordTurnResponse);
-      return recordTurn(ledger, key, await withContext(key, request), signal);
+      return prepared(tenantId, await recordTurn(ledger, key, await withContext(key, request), signal));
     }),
     beginTurn: rpc("BeginTurn", validation.validateBeginTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "BeginTurn", request, wire.BeginTurnRequest, wire.BeginTurnResponse);
@@ -105,13 +115,19 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
           signal,
         ),
     ),
-    completeTurn: rpc("CompleteTurn", validation.validateCompleteTurn, (request, { tenantId, signal }) =>
-      completeTurn(
-        ledger,
-        writeKey(tenantId, "CompleteTurn", request, wire.CompleteTurnRequest, wire.CompleteTurnResponse),
-        request,
-        signal,
-      ),
+    completeTurn: rpc(
+      "CompleteTurn",
+      validation.validateCompleteTurn,
+      async (request, { tenantId, signal }) => {
+        const key = writeKey(
+          tenantId,
+          "CompleteTurn",
+          request,
+          wire.CompleteTurnRequest,
+          wire.CompleteTurnResponse,
+        );
+        return prepared(tenantId, await completeTurn(ledger, key, request, signal));
+      },
     ),
     getTurn: rpc("GetTurn", validation.validateGetTurn, (request, { tenantId }) =>
       getTurn(ledger, tenantId, request.turnId),
@@ -123,12 +139,42 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
         pageSize: request.pageSize || defaultPageSize,
       }),
     ),
-    // Both views are the whole thread as long as no thread has a compaction.
     streamHistory: streamRpc<wire.StreamHistoryRequest, wire.StreamHistoryResponse>(
       "StreamHistory",
       validation.validateStreamHistory,
       (request, { tenantId, signal }) =>
-        streamHistory(ledger, tenantId, { ...request, thread: request.thread! }, signal),
+        streamHistory(
+          ledger,
+          tenantId,
+          {
+            ...request,
+            thread: request.thread!,
+            effective: request.view === wire.HistoryView.EFFECTIVE,
+          },
+          signal,
+        ),
+    ),
+    compact: rpc("Compact", validation.validateCompact, (request, { tenantId, signal }) =>
+      compactSession(
+        assembly,
+        writeKey(tenantId, "Compact", request, wire.CompactRequest, wire.CompactResponse),
+        request,
+        signal,
+      ),
+    ),
+    submitCompaction: rpc(
+      "SubmitCompaction",
+      validation.validateSubmitCompaction,
+      (request, { tenantId, signal }) => {
+        const key = writeKey(
+          tenantId,
+          "SubmitCompaction",
+          request,
+          wire.SubmitCompactionRequest,
+          wire.SubmitCompactionResponse,
+        );
+        return submitCompaction(assembly, key, request, signal);
+      },
     ),
     watchSession: streamRpc(
       "WatchSession",
@@ -165,5 +211,11 @@ export const ledgerService = {
   getTurn: method(definitions.getTurn, wire.GetTurnRequest, wire.GetTurnResponse),
   listTurns: method(definitions.listTurns, wire.ListTurnsRequest, wire.ListTurnsResponse),
   streamHistory: method(definitions.streamHistory, wire.StreamHistoryRequest, wire.StreamHistoryResponse),
+  compact: method(definitions.compact, wire.CompactRequest, wire.CompactResponse),
+  submitCompaction: method(
+    definitions.submitCompaction,
+    wire.SubmitCompactionRequest,
+    wire.SubmitCompactionResponse,
+  ),
   watchSession: method(definitions.watchSession, wire.WatchSessionRequest, wire.WatchSessionResponse),
 };

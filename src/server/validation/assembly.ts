@@ -1,6 +1,6 @@
 import type { Event } from "../../contract/gen/quire/v1/assembly.js";
 import type * as wire from "../../contract/gen/quire/v1/assembly_service.js";
-import { Checker } from "./checker.js";
+import { Checker, checked, checkRequestId } from "./checker.js";
 import { checkContextSettings } from "./context-settings.js";
 import { checkPart } from "./messages.js";
 import { checkRuntime, checkToolRules, checkTools } from "./workspace.js";
@@ -109,6 +109,11 @@ export function validateCompareReceipts(request: wire.CompareReceiptsRequest): v
   checker.uuid("second_receipt_id", request.secondReceiptId, true);
   checker.done();
 }
+
+export const validateReportOverflow = checked<wire.ReportOverflowRequest>((checker, request) => {
+  checkRequestId(checker, request.requestId);
+  checker.uuid("assembly_id", request.assemblyId, true);
+});
 
 export function validateCountTokens(request: wire.CountTokensRequest): void {
   const checker = new Checker();

@@ -1,7 +1,7 @@
 import type { ContextSettings, ModelLimits } from "../../contract/gen/quire/v1/context_settings.js";
+import { compressionStrategies } from "../../domain/context-settings.js";
 import type { Checker } from "./checker.js";
 
-const strategies = ["window"];
 const maxReserve = 10_000_000;
 const maxLimit = 100_000_000;
 const maxModels = 256;
@@ -22,8 +22,18 @@ export function checkContextSettings(
   whole("reserve_tool_tokens", settings.reserveToolTokens, 0, maxReserve);
   checker.known(`${field}.policy`, settings.policy);
   if (settings.compressionStrategy !== undefined) {
-    checker.oneOf(`${field}.compression_strategy`, settings.compressionStrategy, strategies);
+    checker.oneOf(`${field}.compression_strategy`, settings.compressionStrategy, compressionStrategies);
   }
+  whole("keep_recent", settings.keepRecent, 1, 10_000);
+  whole("chunk_tokens", settings.chunkTokens, 256, 10_000_000);
+  whole("half_life_turns", settings.halfLifeTurns, 1, 10_000);
+  whole("summary_tokens", settings.summaryTokens, 16, 1_000_000);
+  checkSummarizers(checker, `${field}.summarizers`, settings.summarizers);
+  if (settings.summarizationModel !== undefined)
+    checker.text(`${field}.summarization_model`, settings.summarizationModel, { max: 256 });
+  const { softThreshold } = settings;
+  if (softThreshold !== undefined && !(softThreshold >= 0.1 && softThreshold <= 1))
+    checker.wrong(`${field}.soft_threshold`, "must be from 0.1 to 1");
   checker.count(`${field}.model_limits`, settings.modelLimits, 0, maxModels);
   const seen = new Set<string>();
   for (const [index, limits] of settings.modelLimits.slice(0, maxModels).entries()) {
@@ -31,6 +41,13 @@ export function checkContextSettings(
     if (seen.has(limits.model)) checker.wrong(`${field}.model_limits[${index}].model`, "has limits already");
     seen.add(limits.model);
   }
+}
+
+/** Which of them the server has is another question: it is answered when one is asked for a summary. */
+export function checkSummarizers(checker: Checker, field: string, summarizers: readonly string[]): void {
+  checker.count(field, summarizers, 0, 8);
+  for (const [index, name] of summarizers.slice(0, 8).entries())
+    checker.text(`${field}[${index}]`, name, { min: 1, max: 64 });
 }
 
 function checkModelLimits(checker: Checker, field: string, limits: ModelLimits): void {

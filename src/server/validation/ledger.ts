@@ -1,7 +1,9 @@
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { SubAgentLink } from "../../contract/gen/quire/v1/session.js";
 import type { AgentResult, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
+import { compressionStrategies } from "../../domain/context-settings.js";
 import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
+import { checkSummarizers } from "./context-settings.js";
 import { checkMessages, maxMessagesPerCall } from "./messages.js";
 
 /** The bounds that the contract states for each request of the ledger, checked before anything else is done. */
@@ -153,6 +155,41 @@ export const validateStreamHistory = checked<wire.StreamHistoryRequest>((checker
   checkThread(checker, "thread", request.thread);
   checker.known("view", request.view);
   checker.uuid("after_turn_id", request.afterTurnId, false);
+});
+
+const strategies = ["", ...compressionStrategies.filter((strategy) => strategy !== "window")];
+
+export const validateCompact = checked<wire.CompactRequest>((checker, request) => {
+  checkRequestId(checker, request.requestId);
+  checker.text("session", request.session, name);
+  checkColumn(checker, "instructions", request.instructions);
+  checker.number("keep_turns", request.keepTurns, 0, 1_000);
+  if (request.targetTokens !== undefined)
+    checker.number("target_tokens", request.targetTokens, 1, 100_000_000);
+  checker.oneOf("strategy", request.strategy, strategies);
+  checkSummarizers(checker, "summarizers", request.summarizers);
+});
+
+export const validateSubmitCompaction = checked<wire.SubmitCompactionRequest>((checker, request) => {
+  checkRequestId(checker, request.requestId);
+  checker.text("session", request.session, name);
+  checker.text("summary", request.summary, { min: 1, max: 4_194_304, unit: "bytes", content: true });
+  checker.text("model", request.model, { max: 256 });
+  checker.text("provider", request.provider, { max: 64 });
+  const { plan } = request;
+  if (!plan) {
+    checker.wrong("plan", "is required");
+    return;
+  }
+  checker.uuid("plan.anchor_turn_id", plan.anchorTurnId, true);
+  checker.uuid("plan.previous_compaction_id", plan.previousCompactionId, false);
+  checker.uuid("plan.last_summarized_turn_id", plan.lastSummarizedTurnId, false);
+  checker.uuid("plan.first_kept_turn_id", plan.firstKeptTurnId, true);
+  checker.known("plan.trigger", plan.trigger);
+  checker.number("plan.max_summary_tokens", plan.maxSummaryTokens, 1, 1_000_000);
+  checker.count("plan.must_keep", plan.mustKeep, 0, 64);
+  for (const [index, identifier] of plan.mustKeep.slice(0, 64).entries())
+    checker.text(`plan.must_keep[${index}]`, identifier, { max: 512, content: true });
 });
 
 export const validateWatchSession = checked<wire.WatchSessionRequest>((checker, request) => {

@@ -30,6 +30,7 @@ export async function eraseSession(tx: PrismaTransaction, session: SessionRow): 
     const keptDepth = kept.get(branch.id) ?? branch.forkDepth;
     const where = { tenantId, branchId: branch.id, depth: { gt: keptDepth } };
     await tx.messageRow.deleteMany({ where });
+    await tx.compaction.deleteMany({ where });
     erasedTurns += (await tx.turn.deleteMany({ where })).count;
     const isEmpty = keptDepth <= branch.forkDepth;
     if (isEmpty) await tx.branch.delete({ where: { tenantId_id: { tenantId, id: branch.id } } });
@@ -197,6 +198,7 @@ async function eraseUnplaced(tx: PrismaTransaction, tenantId: string, sessionId:
   const turns = await tx.turn.findMany({ where, select: { id: true } });
   for (const ids of chunks(turns.map((turn) => turn.id))) {
     await tx.messageRow.deleteMany({ where: { tenantId, turnId: { in: ids } } });
+    await tx.compaction.deleteMany({ where: { tenantId, anchorTurnId: { in: ids } } });
   }
   return (await tx.turn.deleteMany({ where })).count;
 }

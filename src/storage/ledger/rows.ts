@@ -7,11 +7,12 @@ export type MessageRow = models.MessageRowModel;
 export type HeadMoveRow = models.HeadMoveModel;
 export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
+export type CompactionRow = models.CompactionModel;
 
 /** What a write needs to know of the turn it is written under. */
 export type ParentTurn = Pick<
   TurnRow,
-  "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash"
+  "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash" | "completedUs"
 >;
 
 /** What a write to a session's thread needs to know of the session. */
@@ -90,6 +91,7 @@ export const parentShape = new TableShape<ParentTurn>("turns", [
   ["status", "status", "text"],
   ["openStateJson", "open_state_json", "text"],
   ["chainHash", "chain_hash", "bytes"],
+  ["completedUs", "completed_us", "bigint"],
 ]);
 
 export const turnShape = new TableShape<TurnRow>("turns", [
@@ -163,4 +165,36 @@ export const storedAnswerShape = new TableShape<StoredAnswerRow>("stored_answers
   ["answer", "answer", "bytes"],
   ["sessionId", "session_id", "text"],
   ["createdUs", "created_us", "bigint"],
+]);
+
+export const compactionShape = new TableShape<CompactionRow>("compactions", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["sessionId", "session_id", "text"],
+  ["anchorTurnId", "anchor_turn_id", "text"],
+  ["branchId", "branch_id", "text"],
+  ["depth", "depth", "int"],
+  ["previousId", "previous_id", "text"],
+  ["lastSummarizedTurnId", "last_summarized_turn_id", "text"],
+  ["firstKeptTurnId", "first_kept_turn_id", "text"],
+  ["firstKeptMessageIndex", "first_kept_message_index", "int"],
+  ["summarizedTurns", "summarized_turns", "int"],
+  ["trigger", "trigger", "text"],
+  ["strategy", "strategy", "text"],
+  ["parametersJson", "parameters_json", "text"],
+  ["summarizer", "summarizer", "text"],
+  ["provider", "provider", "text"],
+  ["model", "model", "text"],
+  ["tokensBefore", "tokens_before", "bigint"],
+  ["tokensAfter", "tokens_after", "bigint"],
+  ["summaryTokens", "summary_tokens", "int"],
+  ["inputTokens", "input_tokens", "bigint"],
+  ["outputTokens", "output_tokens", "bigint"],
+  ["durationMs", "duration_ms", "int"],
+  ["instructions", "instructions", "text"],
+  ["floorsJson", "floors_json", "text"],
+  ["failuresJson", "failures_json", "text"],
+  ["wire", "wire", "bytes"],
+  ["createdUs", "created_us", "bigint"],
+  ["appliedUs", "applied_us", "bigint"],
 ]);

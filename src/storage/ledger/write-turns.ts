@@ -272,6 +272,7 @@ class TurnBatch {
     await this.insert(messageShape, this.messages, "");
     for (const { branchId, depth, tenantId, id } of this.placed) {
       await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
+      await this.sql.execute(placeCompactionsSql, [branchId, depth, tenantId, id]);
     }
     await this.moveHeads();
     const moves = this.headMoves.map(({ move }) => move);
@@ -316,6 +317,8 @@ const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.colum
   .map(([, column]) => `${column} = excluded.${column}`)
   .join(", ")}`;
 const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE tenant_id = ? AND turn_id = ?";
+const placeCompactionsSql =
+  "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";
 
 function moveHeadsSql(count: number): string {
   const row =

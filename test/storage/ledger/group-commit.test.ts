@@ -126,7 +126,7 @@ describe.each(databases)("a group commit on $name", ({ url }) => {
     expect((await end).turn!.messageCount).toBe(21);
     expect(await refusal(late)).toBe("TURN_NOT_OPEN");
     const { result } = await getTurn(ledger.deps, "default", turn!.id);
-    expect(result.messages.slice(1).map((message) => textOf(message))).toEqual(texts);
+    expect(result!.messages.slice(1).map((message) => textOf(message))).toEqual(texts);
     expect(await findImpossibleRows(ledger.database)).toEqual([]);
   });
 
@@ -252,9 +252,9 @@ describe.each(databases)("a group commit on $name", ({ url }) => {
     const { turn } = await ledger.record({ session: await ledger.create(), messages: [user(text)], result });
     const read = await getTurn(ledger.deps, "default", turn!.id);
     expect(read.turn).toEqual(turn);
-    expect(read.turn.usage).toEqual(usage);
-    expect(textOf(read.result.messages[0]!)).toBe(text);
-    expect(read.turn.contentHash).toHaveLength(32);
+    expect(read.turn!.usage).toEqual(usage);
+    expect(textOf(read.result!.messages[0]!)).toBe(text);
+    expect(read.turn!.contentHash).toHaveLength(32);
   });
 });
 

@@ -98,6 +98,11 @@ export type StoredAnswer = Prisma.StoredAnswerModel
  */
 export type ErasureEpoch = Prisma.ErasureEpochModel
 /**
+ * Model Compaction
+ * A summary of older turns, and where the kept part of the thread starts. It hangs off a turn; branch and depth are that turn's, and are set when it has them.
+ */
+export type Compaction = Prisma.CompactionModel
+/**
  * Model Receipt
  * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
  */

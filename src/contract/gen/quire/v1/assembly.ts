@@ -478,7 +478,7 @@ export interface HistoryLayer {
   readonly chainHash: Buffer;
   /** turns is how many turns are in it, a split one included. */
   readonly turns: number;
-  /** dropped_turns is how many turns of the thread are not in it. */
+  /** dropped_turns is how many turns of the thread are neither in it nor in the summary that it begins with. */
   readonly droppedTurns: number;
   /** tokens is what the whole of it costs. */
   readonly tokens: number;
@@ -496,6 +496,10 @@ export interface HistoryLayer {
   readonly activeTurnId: string;
   /** active_message_count is how many messages it had. */
   readonly activeMessageCount: number;
+  /** compaction_id is the compaction whose summary it begins with; empty when there is none. */
+  readonly compactionId: string;
+  /** summarized_turns is how many turns that summary stands for. */
+  readonly summarizedTurns: number;
 }
 
 /** CurrentMessage is the message that the model answers. */
@@ -1653,6 +1657,8 @@ function createBaseHistoryLayer(): HistoryLayer {
     hash: Buffer.alloc(0),
     activeTurnId: "",
     activeMessageCount: 0,
+    compactionId: "",
+    summarizedTurns: 0,
   };
 }
 
@@ -1699,6 +1705,12 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
     }
     if (message.activeMessageCount !== 0) {
       writer.uint32(112).uint32(message.activeMessageCount);
+    }
+    if (message.compactionId !== "") {
+      writer.uint32(122).string(message.compactionId);
+    }
+    if (message.summarizedTurns !== 0) {
+      writer.uint32(128).uint32(message.summarizedTurns);
     }
     return writer;
   },
@@ -1828,6 +1840,22 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
             message.activeMessageCount = reader.uint32();
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.compactionId = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.summarizedTurns = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1859,6 +1887,8 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
     message.hash = object.hash ?? Buffer.alloc(0);
     message.activeTurnId = object.activeTurnId ?? "";
     message.activeMessageCount = object.activeMessageCount ?? 0;
+    message.compactionId = object.compactionId ?? "";
+    message.summarizedTurns = object.summarizedTurns ?? 0;
     return message;
   },
 };

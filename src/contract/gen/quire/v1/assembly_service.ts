@@ -38,6 +38,7 @@ import {
   ToolsLayer,
 } from "./assembly.js";
 import { LaneShares } from "./capsule.js";
+import { CompactionEvent, CompactionTurn } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { Message } from "./message.js";
 import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./turn.js";
@@ -139,6 +140,9 @@ export interface AssembleResponse {
     /** system is the system prompt, whole. */
     { readonly $case: "system"; readonly value: SystemLayer }
     | //
+    /** compaction says that history is compacted first, and what came of it. */
+    { readonly $case: "compaction"; readonly value: CompactionEvent }
+    | //
     /** history is a batch of messages. */
     { readonly $case: "history"; readonly value: HistoryBatch }
     | //
@@ -222,6 +226,22 @@ export interface BuildContextRequest {
 export interface BuildContextResponse {
   /** context is the context. */
   readonly context: AssembledContext | undefined;
+}
+
+/** ReportOverflowRequest says that a context was too long. */
+export interface ReportOverflowRequest {
+  /** request_id makes the call idempotent: at most 128 characters. */
+  readonly requestId: string;
+  /** assembly_id is the assembly whose context was refused: 36 characters. */
+  readonly assemblyId: string;
+  /** reported_tokens is what the model said the context came to, if it did; 0 otherwise. */
+  readonly reportedTokens: number;
+}
+
+/** ReportOverflowResponse is the answer to ReportOverflow. */
+export interface ReportOverflowResponse {
+  /** compaction is what was written. */
+  readonly compaction: CompactionTurn | undefined;
 }
 
 /** GetReceiptRequest asks for a receipt. */
@@ -825,6 +845,9 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "system":
         SystemLayer.encode(message.event.value, writer.uint32(26).fork()).join();
         break;
+      case "compaction":
+        CompactionEvent.encode(message.event.value, writer.uint32(34).fork()).join();
+        break;
       case "history":
         HistoryBatch.encode(message.event.value, writer.uint32(42).fork()).join();
         break;
@@ -873,6 +896,14 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
             }
 
             message.event = { $case: "system", value: SystemLayer.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.event = { $case: "compaction", value: CompactionEvent.decode(reader, reader.uint32()) };
             continue;
           }
           case 5: {
@@ -932,6 +963,12 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "system": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "system", value: SystemLayer.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "compaction": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "compaction", value: CompactionEvent.fromPartial(object.event.value) };
         }
         break;
       }
@@ -1462,6 +1499,142 @@ export const BuildContextResponse: MessageFns<BuildContextResponse> = {
     const message = createBaseBuildContextResponse() as any;
     message.context = (object.context !== undefined && object.context !== null)
       ? AssembledContext.fromPartial(object.context)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseReportOverflowRequest(): ReportOverflowRequest {
+  return { requestId: "", assemblyId: "", reportedTokens: 0 };
+}
+
+export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
+  encode(message: ReportOverflowRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.assemblyId !== "") {
+      writer.uint32(18).string(message.assemblyId);
+    }
+    if (message.reportedTokens !== 0) {
+      writer.uint32(24).uint32(message.reportedTokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportOverflowRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportOverflowRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.reportedTokens = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportOverflowRequest>): ReportOverflowRequest {
+    return ReportOverflowRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportOverflowRequest>): ReportOverflowRequest {
+    const message = createBaseReportOverflowRequest() as any;
+    message.requestId = object.requestId ?? "";
+    message.assemblyId = object.assemblyId ?? "";
+    message.reportedTokens = object.reportedTokens ?? 0;
+    return message;
+  },
+};
+
+function createBaseReportOverflowResponse(): ReportOverflowResponse {
+  return { compaction: undefined };
+}
+
+export const ReportOverflowResponse: MessageFns<ReportOverflowResponse> = {
+  encode(message: ReportOverflowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.compaction !== undefined) {
+      CompactionTurn.encode(message.compaction, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportOverflowResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportOverflowResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.compaction = CompactionTurn.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportOverflowResponse>): ReportOverflowResponse {
+    return ReportOverflowResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportOverflowResponse>): ReportOverflowResponse {
+    const message = createBaseReportOverflowResponse() as any;
+    message.compaction = (object.compaction !== undefined && object.compaction !== null)
+      ? CompactionTurn.fromPartial(object.compaction)
       : undefined;
     return message;
   },
@@ -2066,10 +2239,11 @@ export const CountTokensResponse: MessageFns<CountTokensResponse> = {
 export type AssemblyServiceService = typeof AssemblyServiceService;
 export const AssemblyServiceService = {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `history` in batches of about 64 KB oldest
-   * first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
+   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
    *
-   * Writes a receipt, unless it is a dry run, and nothing else. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
+   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
+   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
    * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
    */
   assemble: {
@@ -2095,6 +2269,24 @@ export const AssemblyServiceService = {
     responseSerialize: (value: BuildContextResponse): Buffer =>
       Buffer.from(BuildContextResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): BuildContextResponse => BuildContextResponse.decode(value),
+  },
+  /**
+   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
+   * available, once per turn; then the context is to be assembled again.
+   *
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
+   * COMPACTION_FAILED.
+   */
+  reportOverflow: {
+    path: "/quire.v1.AssemblyService/ReportOverflow" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReportOverflowRequest): Buffer =>
+      Buffer.from(ReportOverflowRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReportOverflowRequest => ReportOverflowRequest.decode(value),
+    responseSerialize: (value: ReportOverflowResponse): Buffer =>
+      Buffer.from(ReportOverflowResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReportOverflowResponse => ReportOverflowResponse.decode(value),
   },
   /**
    * GetReceipt reads the record of an assembly.
@@ -2155,10 +2347,11 @@ export const AssemblyServiceService = {
 
 export interface AssemblyServiceServer extends UntypedServiceImplementation {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `history` in batches of about 64 KB oldest
-   * first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
+   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
    *
-   * Writes a receipt, unless it is a dry run, and nothing else. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
+   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
+   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
    * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
    */
   assemble: handleServerStreamingCall<AssembleRequest, AssembleResponse>;
@@ -2168,6 +2361,14 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
    * Errors: those of Assemble.
    */
   buildContext: handleUnaryCall<BuildContextRequest, BuildContextResponse>;
+  /**
+   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
+   * available, once per turn; then the context is to be assembled again.
+   *
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
+   * COMPACTION_FAILED.
+   */
+  reportOverflow: handleUnaryCall<ReportOverflowRequest, ReportOverflowResponse>;
   /**
    * GetReceipt reads the record of an assembly.
    *
@@ -2192,10 +2393,11 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
 
 export interface AssemblyServiceClient extends Client {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `history` in batches of about 64 KB oldest
-   * first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
+   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
    *
-   * Writes a receipt, unless it is a dry run, and nothing else. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
+   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
+   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
    * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
    */
   assemble(request: AssembleRequest, options?: Partial<CallOptions>): ClientReadableStream<AssembleResponse>;
@@ -2223,6 +2425,28 @@ export interface AssemblyServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: BuildContextResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
+   * available, once per turn; then the context is to be assembled again.
+   *
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
+   * COMPACTION_FAILED.
+   */
+  reportOverflow(
+    request: ReportOverflowRequest,
+    callback: (error: ServiceError | null, response: ReportOverflowResponse) => void,
+  ): ClientUnaryCall;
+  reportOverflow(
+    request: ReportOverflowRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReportOverflowResponse) => void,
+  ): ClientUnaryCall;
+  reportOverflow(
+    request: ReportOverflowRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReportOverflowResponse) => void,
   ): ClientUnaryCall;
   /**
    * GetReceipt reads the record of an assembly.

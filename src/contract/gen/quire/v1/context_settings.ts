@@ -85,7 +85,11 @@ export interface ContextSettings {
   readonly activityLimit?:
     | number
     | undefined;
-  /** compression_strategy says how history gives way: "window" by default, the only one there is: at most 64 characters. */
+  /**
+   * compression_strategy says how history gives way: at most 64 characters. "summary" (the default) summarizes what no longer fits, with the first of `summarizers` that
+   * gives a summary that can be used; "importance" keeps the most important messages of it, "time_decay" less of it the older it is, "truncate" only says how much
+   * it was; "window" makes no compaction at all, and cuts.
+   */
   readonly compressionStrategy?:
     | string
     | undefined;
@@ -109,6 +113,36 @@ export interface ContextSettings {
     | undefined;
   /** model_limits are limits for single models, by name: at most 256. */
   readonly modelLimits: readonly ModelLimits[];
+  /**
+   * summarizers are who is asked for a summary, in order, until one gives a summary that can be used: at most 8, each of 1 to 64 characters: "extractive" (embedded, the
+   * default), "openai" or "anthropic" (as the server is configured), "engine" (the caller, by `compaction.needed` and SubmitCompaction).
+   */
+  readonly summarizers: readonly string[];
+  /** keep_recent, for "truncate", is how many turns are kept at the most when history is cut: 1 to 10,000. As many as fit by default. */
+  readonly keepRecent?:
+    | number
+    | undefined;
+  /** chunk_tokens, for "summary", is how much of the conversation a model is given at once: 256 to 10,000,000. What its window takes by default. */
+  readonly chunkTokens?:
+    | number
+    | undefined;
+  /** summarization_model, for "summary", is the model to ask instead of the configured one: at most 256 characters. */
+  readonly summarizationModel?:
+    | string
+    | undefined;
+  /** half_life_turns, for "time_decay", is after how many turns the share of a turn in the summary halves: 1 to 10,000; 16 by default. */
+  readonly halfLifeTurns?:
+    | number
+    | undefined;
+  /** summary_tokens is the most that a summary may cost, in o200k tokens: 16 to 1,000,000. A fifth of what history is compacted to by default, and at most 4,096. */
+  readonly summaryTokens?:
+    | number
+    | undefined;
+  /**
+   * soft_threshold is the share of its room from which on a compaction is prepared in the background, and made when the prompt cache has gone cold: 0.1 to 1, where 1 turns
+   * that off; 0.85 by default.
+   */
+  readonly softThreshold?: number | undefined;
 }
 
 /** ModelLimits are limits for one model. */
@@ -143,6 +177,13 @@ function createBaseContextSettings(): ContextSettings {
     reserveResponseTokens: undefined,
     reserveToolTokens: undefined,
     modelLimits: [],
+    summarizers: [],
+    keepRecent: undefined,
+    chunkTokens: undefined,
+    summarizationModel: undefined,
+    halfLifeTurns: undefined,
+    summaryTokens: undefined,
+    softThreshold: undefined,
   };
 }
 
@@ -177,6 +218,27 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     }
     for (const v of message.modelLimits) {
       ModelLimits.encode(v!, writer.uint32(82).fork()).join();
+    }
+    for (const v of message.summarizers) {
+      writer.uint32(90).string(v!);
+    }
+    if (message.keepRecent !== undefined) {
+      writer.uint32(96).uint32(message.keepRecent);
+    }
+    if (message.chunkTokens !== undefined) {
+      writer.uint32(104).uint32(message.chunkTokens);
+    }
+    if (message.summarizationModel !== undefined) {
+      writer.uint32(114).string(message.summarizationModel);
+    }
+    if (message.halfLifeTurns !== undefined) {
+      writer.uint32(120).uint32(message.halfLifeTurns);
+    }
+    if (message.summaryTokens !== undefined) {
+      writer.uint32(128).uint32(message.summaryTokens);
+    }
+    if (message.softThreshold !== undefined) {
+      writer.uint32(137).double(message.softThreshold);
     }
     return writer;
   },
@@ -274,6 +336,62 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.modelLimits.push(ModelLimits.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.summarizers.push(reader.string());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.keepRecent = reader.uint32();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.chunkTokens = reader.uint32();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.summarizationModel = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.halfLifeTurns = reader.uint32();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.summaryTokens = reader.uint32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 137) {
+              break;
+            }
+
+            message.softThreshold = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -301,6 +419,13 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     message.reserveResponseTokens = object.reserveResponseTokens ?? undefined;
     message.reserveToolTokens = object.reserveToolTokens ?? undefined;
     message.modelLimits = object.modelLimits?.map((e) => ModelLimits.fromPartial(e)) || [];
+    message.summarizers = object.summarizers?.map((e) => e) || [];
+    message.keepRecent = object.keepRecent ?? undefined;
+    message.chunkTokens = object.chunkTokens ?? undefined;
+    message.summarizationModel = object.summarizationModel ?? undefined;
+    message.halfLifeTurns = object.halfLifeTurns ?? undefined;
+    message.summaryTokens = object.summaryTokens ?? undefined;
+    message.softThreshold = object.softThreshold ?? undefined;
     return message;
   },
 };

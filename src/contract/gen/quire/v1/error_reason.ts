@@ -253,6 +253,36 @@ export const ErrorReason = {
    *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1", "metadata": { "receipt_id": "0198c0de-0000-7000-8000-000000000005" } }
    */
   RECEIPT_EXPIRED: "ERROR_REASON_RECEIPT_EXPIRED",
+  /**
+   * NOTHING_TO_COMPACT - ERROR_REASON_NOTHING_TO_COMPACT: the thread has no turns that a summary could stand for. FAILED_PRECONDITION.
+   *
+   *   { "reason": "NOTHING_TO_COMPACT", "domain": "quire.v1", "metadata": { "session": "support" } }
+   */
+  NOTHING_TO_COMPACT: "ERROR_REASON_NOTHING_TO_COMPACT",
+  /**
+   * COMPACTION_FAILED - ERROR_REASON_COMPACTION_FAILED: no summarizer gave a summary that could be used; the history is as it was. FAILED_PRECONDITION.
+   *
+   *   { "reason": "COMPACTION_FAILED", "domain": "quire.v1", "metadata": { "openai": "timed out after 30000 ms" } }
+   */
+  COMPACTION_FAILED: "ERROR_REASON_COMPACTION_FAILED",
+  /**
+   * COMPACTION_OUTDATED - ERROR_REASON_COMPACTION_OUTDATED: the plan no longer fits the thread. ABORTED; assembling again gives another.
+   *
+   *   { "reason": "COMPACTION_OUTDATED", "domain": "quire.v1", "metadata": { "compaction_id": "0198c0de-0000-7000-8000-000000000006" } }
+   */
+  COMPACTION_OUTDATED: "ERROR_REASON_COMPACTION_OUTDATED",
+  /**
+   * SUMMARY_REFUSED - ERROR_REASON_SUMMARY_REFUSED: the summary cannot be used. INVALID_ARGUMENT, with a violation that says why.
+   *
+   *   { "reason": "SUMMARY_REFUSED", "domain": "quire.v1", "metadata": { "why": "drops the identifier W1234567" } }
+   */
+  SUMMARY_REFUSED: "ERROR_REASON_SUMMARY_REFUSED",
+  /**
+   * OVERFLOW_UNRECOVERABLE - ERROR_REASON_OVERFLOW_UNRECOVERABLE: the context was too long again for the same turn, or nothing is left to compact. FAILED_PRECONDITION.
+   *
+   *   { "reason": "OVERFLOW_UNRECOVERABLE", "domain": "quire.v1", "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007" } }
+   */
+  OVERFLOW_UNRECOVERABLE: "ERROR_REASON_OVERFLOW_UNRECOVERABLE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -299,6 +329,11 @@ export namespace ErrorReason {
   export type CONTEXT_TOO_LARGE = typeof ErrorReason.CONTEXT_TOO_LARGE;
   export type RECEIPT_NOT_FOUND = typeof ErrorReason.RECEIPT_NOT_FOUND;
   export type RECEIPT_EXPIRED = typeof ErrorReason.RECEIPT_EXPIRED;
+  export type NOTHING_TO_COMPACT = typeof ErrorReason.NOTHING_TO_COMPACT;
+  export type COMPACTION_FAILED = typeof ErrorReason.COMPACTION_FAILED;
+  export type COMPACTION_OUTDATED = typeof ErrorReason.COMPACTION_OUTDATED;
+  export type SUMMARY_REFUSED = typeof ErrorReason.SUMMARY_REFUSED;
+  export type OVERFLOW_UNRECOVERABLE = typeof ErrorReason.OVERFLOW_UNRECOVERABLE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -424,6 +459,21 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 39:
     case "ERROR_REASON_RECEIPT_EXPIRED":
       return ErrorReason.RECEIPT_EXPIRED;
+    case 40:
+    case "ERROR_REASON_NOTHING_TO_COMPACT":
+      return ErrorReason.NOTHING_TO_COMPACT;
+    case 41:
+    case "ERROR_REASON_COMPACTION_FAILED":
+      return ErrorReason.COMPACTION_FAILED;
+    case 42:
+    case "ERROR_REASON_COMPACTION_OUTDATED":
+      return ErrorReason.COMPACTION_OUTDATED;
+    case 43:
+    case "ERROR_REASON_SUMMARY_REFUSED":
+      return ErrorReason.SUMMARY_REFUSED;
+    case 44:
+    case "ERROR_REASON_OVERFLOW_UNRECOVERABLE":
+      return ErrorReason.OVERFLOW_UNRECOVERABLE;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -513,6 +563,16 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 38;
     case ErrorReason.RECEIPT_EXPIRED:
       return 39;
+    case ErrorReason.NOTHING_TO_COMPACT:
+      return 40;
+    case ErrorReason.COMPACTION_FAILED:
+      return 41;
+    case ErrorReason.COMPACTION_OUTDATED:
+      return 42;
+    case ErrorReason.SUMMARY_REFUSED:
+      return 43;
+    case ErrorReason.OVERFLOW_UNRECOVERABLE:
+      return 44;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

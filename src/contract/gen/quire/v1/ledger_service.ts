@@ -20,6 +20,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { CompactionPlan, CompactionTurn } from "./compaction.js";
 import { Message } from "./message.js";
 import { HeadMove, Session, SubAgentLink, TaskStatus, taskStatusFromJSON, taskStatusToNumber } from "./session.js";
 import { AgentResult, Turn, TurnDetails, TurnStatus, turnStatusFromJSON, turnStatusToNumber } from "./turn.js";
@@ -500,7 +501,11 @@ export interface GetTurnResponse {
     | Turn
     | undefined;
   /** result is all of the turn's messages with its calls, usage, stop reason and error. */
-  readonly result: AgentResult | undefined;
+  readonly result:
+    | AgentResult
+    | undefined;
+  /** compaction is the compaction of this id; then there is no turn and no result. */
+  readonly compaction: CompactionTurn | undefined;
 }
 
 /** ListTurnsRequest asks for a page of a session's turns. */
@@ -523,6 +528,8 @@ export interface ListTurnsResponse {
   readonly turns: readonly Turn[];
   /** next_page_token asks for the next page; empty on the last. */
   readonly nextPageToken: string;
+  /** compactions are those that hang off the turns of the page, the newest first. */
+  readonly compactions: readonly CompactionTurn[];
 }
 
 /** StreamHistoryRequest asks for the messages of a thread. */
@@ -562,6 +569,8 @@ export interface ThreadSummary {
   readonly chainHash: Buffer;
   /** streamed_turns is how many of its turns this stream holds. */
   readonly streamedTurns: number;
+  /** compaction_id is the compaction whose summary comes first, in the effective view; empty when there is none. */
+  readonly compactionId: string;
 }
 
 /** WatchSessionRequest asks for the moves of a session's head. */
@@ -592,6 +601,65 @@ export interface WatchSessionResponse {
 export interface SessionDeleted {
   /** session_id is the id that it had. */
   readonly sessionId: string;
+}
+
+/** CompactRequest asks for a session's thread to be compacted. */
+export interface CompactRequest {
+  /** request_id makes the call idempotent: at most 128 characters. */
+  readonly requestId: string;
+  /** session is its label, id or alias: 1 to 256 characters. */
+  readonly session: string;
+  /** instructions are what the summary should heed, as in "keep all addresses": at most 65,536 bytes. */
+  readonly instructions: string;
+  /** keep_turns is how many of the last turns stay as they are: at most 1,000; 3 when 0. */
+  readonly keepTurns: number;
+  /**
+   * target_tokens, if set, is what history should cost after, in o200k tokens: 1 to 100,000,000. As many turns are kept as fit, and at least `keep_turns`. Without it
+   * no more than `keep_turns` are kept.
+   */
+  readonly targetTokens?:
+    | number
+    | undefined;
+  /** strategy is "summary", "truncate", "importance" or "time_decay": at most 64 characters. The server's setting when empty. */
+  readonly strategy: string;
+  /** summarizers are who is asked for a summary, in order: at most 8, each of 1 to 64 characters. The server's setting when empty. */
+  readonly summarizers: readonly string[];
+}
+
+/** CompactResponse is the answer to Compact. */
+export interface CompactResponse {
+  /** compaction is what was written. */
+  readonly compaction: CompactionTurn | undefined;
+}
+
+/** SubmitCompactionRequest brings a summary. */
+export interface SubmitCompactionRequest {
+  /** request_id makes the call idempotent: at most 128 characters. */
+  readonly requestId: string;
+  /** session is its label, id or alias: 1 to 256 characters. */
+  readonly session: string;
+  /** plan is what Assemble asked for, unchanged. */
+  readonly plan:
+    | CompactionPlan
+    | undefined;
+  /** summary is the summary: 1 to 4,194,304 bytes. */
+  readonly summary: string;
+  /** model is the model that made it: at most 256 characters. */
+  readonly model: string;
+  /** provider is whose model it is: at most 64 characters. */
+  readonly provider: string;
+  /** input_tokens is what the model read, as the provider counts. */
+  readonly inputTokens: number;
+  /** output_tokens is what it wrote. */
+  readonly outputTokens: number;
+  /** duration_ms is how long it took. */
+  readonly durationMs: number;
+}
+
+/** SubmitCompactionResponse is the answer to SubmitCompaction. */
+export interface SubmitCompactionResponse {
+  /** compaction is what was written. */
+  readonly compaction: CompactionTurn | undefined;
 }
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
@@ -2872,7 +2940,7 @@ export const GetTurnRequest: MessageFns<GetTurnRequest> = {
 };
 
 function createBaseGetTurnResponse(): GetTurnResponse {
-  return { turn: undefined, result: undefined };
+  return { turn: undefined, result: undefined, compaction: undefined };
 }
 
 export const GetTurnResponse: MessageFns<GetTurnResponse> = {
@@ -2882,6 +2950,9 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
     }
     if (message.result !== undefined) {
       AgentResult.encode(message.result, writer.uint32(18).fork()).join();
+    }
+    if (message.compaction !== undefined) {
+      CompactionTurn.encode(message.compaction, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -2915,6 +2986,14 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
             message.result = AgentResult.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.compaction = CompactionTurn.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2935,6 +3014,9 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.result = (object.result !== undefined && object.result !== null)
       ? AgentResult.fromPartial(object.result)
+      : undefined;
+    message.compaction = (object.compaction !== undefined && object.compaction !== null)
+      ? CompactionTurn.fromPartial(object.compaction)
       : undefined;
     return message;
   },
@@ -3058,7 +3140,7 @@ export const ListTurnsRequest: MessageFns<ListTurnsRequest> = {
 };
 
 function createBaseListTurnsResponse(): ListTurnsResponse {
-  return { turns: [], nextPageToken: "" };
+  return { turns: [], nextPageToken: "", compactions: [] };
 }
 
 export const ListTurnsResponse: MessageFns<ListTurnsResponse> = {
@@ -3068,6 +3150,9 @@ export const ListTurnsResponse: MessageFns<ListTurnsResponse> = {
     }
     if (message.nextPageToken !== "") {
       writer.uint32(18).string(message.nextPageToken);
+    }
+    for (const v of message.compactions) {
+      CompactionTurn.encode(v!, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -3101,6 +3186,14 @@ export const ListTurnsResponse: MessageFns<ListTurnsResponse> = {
             message.nextPageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.compactions.push(CompactionTurn.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3120,6 +3213,7 @@ export const ListTurnsResponse: MessageFns<ListTurnsResponse> = {
     const message = createBaseListTurnsResponse() as any;
     message.turns = object.turns?.map((e) => Turn.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
+    message.compactions = object.compactions?.map((e) => CompactionTurn.fromPartial(e)) || [];
     return message;
   },
 };
@@ -3311,7 +3405,7 @@ export const StreamHistoryResponse: MessageFns<StreamHistoryResponse> = {
 };
 
 function createBaseThreadSummary(): ThreadSummary {
-  return { headTurnId: "", depth: 0, chainHash: Buffer.alloc(0), streamedTurns: 0 };
+  return { headTurnId: "", depth: 0, chainHash: Buffer.alloc(0), streamedTurns: 0, compactionId: "" };
 }
 
 export const ThreadSummary: MessageFns<ThreadSummary> = {
@@ -3327,6 +3421,9 @@ export const ThreadSummary: MessageFns<ThreadSummary> = {
     }
     if (message.streamedTurns !== 0) {
       writer.uint32(32).uint32(message.streamedTurns);
+    }
+    if (message.compactionId !== "") {
+      writer.uint32(42).string(message.compactionId);
     }
     return writer;
   },
@@ -3376,6 +3473,14 @@ export const ThreadSummary: MessageFns<ThreadSummary> = {
             message.streamedTurns = reader.uint32();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.compactionId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3397,6 +3502,7 @@ export const ThreadSummary: MessageFns<ThreadSummary> = {
     message.depth = object.depth ?? 0;
     message.chainHash = object.chainHash ?? Buffer.alloc(0);
     message.streamedTurns = object.streamedTurns ?? 0;
+    message.compactionId = object.compactionId ?? "";
     return message;
   },
 };
@@ -3621,6 +3727,418 @@ export const SessionDeleted: MessageFns<SessionDeleted> = {
   },
 };
 
+function createBaseCompactRequest(): CompactRequest {
+  return {
+    requestId: "",
+    session: "",
+    instructions: "",
+    keepTurns: 0,
+    targetTokens: undefined,
+    strategy: "",
+    summarizers: [],
+  };
+}
+
+export const CompactRequest: MessageFns<CompactRequest> = {
+  encode(message: CompactRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.session !== "") {
+      writer.uint32(18).string(message.session);
+    }
+    if (message.instructions !== "") {
+      writer.uint32(26).string(message.instructions);
+    }
+    if (message.keepTurns !== 0) {
+      writer.uint32(32).uint32(message.keepTurns);
+    }
+    if (message.targetTokens !== undefined) {
+      writer.uint32(40).uint32(message.targetTokens);
+    }
+    if (message.strategy !== "") {
+      writer.uint32(50).string(message.strategy);
+    }
+    for (const v of message.summarizers) {
+      writer.uint32(58).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CompactRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCompactRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.session = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.instructions = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.keepTurns = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.targetTokens = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.strategy = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.summarizers.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CompactRequest>): CompactRequest {
+    return CompactRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CompactRequest>): CompactRequest {
+    const message = createBaseCompactRequest() as any;
+    message.requestId = object.requestId ?? "";
+    message.session = object.session ?? "";
+    message.instructions = object.instructions ?? "";
+    message.keepTurns = object.keepTurns ?? 0;
+    message.targetTokens = object.targetTokens ?? undefined;
+    message.strategy = object.strategy ?? "";
+    message.summarizers = object.summarizers?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseCompactResponse(): CompactResponse {
+  return { compaction: undefined };
+}
+
+export const CompactResponse: MessageFns<CompactResponse> = {
+  encode(message: CompactResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.compaction !== undefined) {
+      CompactionTurn.encode(message.compaction, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CompactResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCompactResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.compaction = CompactionTurn.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CompactResponse>): CompactResponse {
+    return CompactResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CompactResponse>): CompactResponse {
+    const message = createBaseCompactResponse() as any;
+    message.compaction = (object.compaction !== undefined && object.compaction !== null)
+      ? CompactionTurn.fromPartial(object.compaction)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSubmitCompactionRequest(): SubmitCompactionRequest {
+  return {
+    requestId: "",
+    session: "",
+    plan: undefined,
+    summary: "",
+    model: "",
+    provider: "",
+    inputTokens: 0,
+    outputTokens: 0,
+    durationMs: 0,
+  };
+}
+
+export const SubmitCompactionRequest: MessageFns<SubmitCompactionRequest> = {
+  encode(message: SubmitCompactionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.session !== "") {
+      writer.uint32(18).string(message.session);
+    }
+    if (message.plan !== undefined) {
+      CompactionPlan.encode(message.plan, writer.uint32(26).fork()).join();
+    }
+    if (message.summary !== "") {
+      writer.uint32(34).string(message.summary);
+    }
+    if (message.model !== "") {
+      writer.uint32(42).string(message.model);
+    }
+    if (message.provider !== "") {
+      writer.uint32(50).string(message.provider);
+    }
+    if (message.inputTokens !== 0) {
+      writer.uint32(56).uint32(message.inputTokens);
+    }
+    if (message.outputTokens !== 0) {
+      writer.uint32(64).uint32(message.outputTokens);
+    }
+    if (message.durationMs !== 0) {
+      writer.uint32(72).uint32(message.durationMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SubmitCompactionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSubmitCompactionRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.session = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.plan = CompactionPlan.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.summary = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.inputTokens = reader.uint32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.outputTokens = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.durationMs = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SubmitCompactionRequest>): SubmitCompactionRequest {
+    return SubmitCompactionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SubmitCompactionRequest>): SubmitCompactionRequest {
+    const message = createBaseSubmitCompactionRequest() as any;
+    message.requestId = object.requestId ?? "";
+    message.session = object.session ?? "";
+    message.plan = (object.plan !== undefined && object.plan !== null)
+      ? CompactionPlan.fromPartial(object.plan)
+      : undefined;
+    message.summary = object.summary ?? "";
+    message.model = object.model ?? "";
+    message.provider = object.provider ?? "";
+    message.inputTokens = object.inputTokens ?? 0;
+    message.outputTokens = object.outputTokens ?? 0;
+    message.durationMs = object.durationMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseSubmitCompactionResponse(): SubmitCompactionResponse {
+  return { compaction: undefined };
+}
+
+export const SubmitCompactionResponse: MessageFns<SubmitCompactionResponse> = {
+  encode(message: SubmitCompactionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.compaction !== undefined) {
+      CompactionTurn.encode(message.compaction, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SubmitCompactionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSubmitCompactionResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.compaction = CompactionTurn.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SubmitCompactionResponse>): SubmitCompactionResponse {
+    return SubmitCompactionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SubmitCompactionResponse>): SubmitCompactionResponse {
+    const message = createBaseSubmitCompactionResponse() as any;
+    message.compaction = (object.compaction !== undefined && object.compaction !== null)
+      ? CompactionTurn.fromPartial(object.compaction)
+      : undefined;
+    return message;
+  },
+};
+
 /**
  * LedgerService keeps conversations: sessions that point into a tree of immutable turns.
  *
@@ -3805,7 +4323,7 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): CompleteTurnResponse => CompleteTurnResponse.decode(value),
   },
   /**
-   * GetTurn reads one turn with its messages, in any state.
+   * GetTurn reads one turn with its messages, in any state, or a compaction.
    *
    * Errors: TURN_NOT_FOUND.
    */
@@ -3847,6 +4365,39 @@ export const LedgerServiceService = {
     responseSerialize: (value: StreamHistoryResponse): Buffer =>
       Buffer.from(StreamHistoryResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): StreamHistoryResponse => StreamHistoryResponse.decode(value),
+  },
+  /**
+   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
+   * written meanwhile is not disturbed.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
+   * history is as it was).
+   */
+  compact: {
+    path: "/quire.v1.LedgerService/Compact" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CompactRequest): Buffer => Buffer.from(CompactRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CompactRequest => CompactRequest.decode(value),
+    responseSerialize: (value: CompactResponse): Buffer => Buffer.from(CompactResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CompactResponse => CompactResponse.decode(value),
+  },
+  /**
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
+   * turns), SUMMARY_REFUSED.
+   */
+  submitCompaction: {
+    path: "/quire.v1.LedgerService/SubmitCompaction" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SubmitCompactionRequest): Buffer =>
+      Buffer.from(SubmitCompactionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SubmitCompactionRequest => SubmitCompactionRequest.decode(value),
+    responseSerialize: (value: SubmitCompactionResponse): Buffer =>
+      Buffer.from(SubmitCompactionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SubmitCompactionResponse => SubmitCompactionResponse.decode(value),
   },
   /**
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
@@ -3942,7 +4493,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
   /**
-   * GetTurn reads one turn with its messages, in any state.
+   * GetTurn reads one turn with its messages, in any state, or a compaction.
    *
    * Errors: TURN_NOT_FOUND.
    */
@@ -3960,6 +4511,21 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * the same bytes. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED.
    */
   streamHistory: handleServerStreamingCall<StreamHistoryRequest, StreamHistoryResponse>;
+  /**
+   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
+   * written meanwhile is not disturbed.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
+   * history is as it was).
+   */
+  compact: handleUnaryCall<CompactRequest, CompactResponse>;
+  /**
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
+   * turns), SUMMARY_REFUSED.
+   */
+  submitCompaction: handleUnaryCall<SubmitCompactionRequest, SubmitCompactionResponse>;
   /**
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
    *
@@ -4199,7 +4765,7 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompleteTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetTurn reads one turn with its messages, in any state.
+   * GetTurn reads one turn with its messages, in any state, or a compaction.
    *
    * Errors: TURN_NOT_FOUND.
    */
@@ -4253,6 +4819,49 @@ export interface LedgerServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<StreamHistoryResponse>;
+  /**
+   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
+   * written meanwhile is not disturbed.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
+   * history is as it was).
+   */
+  compact(
+    request: CompactRequest,
+    callback: (error: ServiceError | null, response: CompactResponse) => void,
+  ): ClientUnaryCall;
+  compact(
+    request: CompactRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CompactResponse) => void,
+  ): ClientUnaryCall;
+  compact(
+    request: CompactRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CompactResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
+   * turns), SUMMARY_REFUSED.
+   */
+  submitCompaction(
+    request: SubmitCompactionRequest,
+    callback: (error: ServiceError | null, response: SubmitCompactionResponse) => void,
+  ): ClientUnaryCall;
+  submitCompaction(
+    request: SubmitCompactionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SubmitCompactionResponse) => void,
+  ): ClientUnaryCall;
+  submitCompaction(
+    request: SubmitCompactionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SubmitCompactionResponse) => void,
+  ): ClientUnaryCall;
   /**
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
    *

@@ -408,6 +408,7 @@ export const ModelName = {
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
+  Compaction: 'Compaction',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   Workspace: 'Workspace',
@@ -428,7 +429,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "receipt" | "receiptBlob" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "receipt" | "receiptBlob" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1246,6 +1247,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Compaction: {
+      payload: Prisma.$CompactionPayload<ExtArgs>
+      fields: Prisma.CompactionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CompactionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CompactionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        findFirst: {
+          args: Prisma.CompactionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CompactionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        findMany: {
+          args: Prisma.CompactionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>[]
+        }
+        create: {
+          args: Prisma.CompactionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        createMany: {
+          args: Prisma.CompactionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CompactionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>[]
+        }
+        delete: {
+          args: Prisma.CompactionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        update: {
+          args: Prisma.CompactionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        deleteMany: {
+          args: Prisma.CompactionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CompactionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CompactionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>[]
+        }
+        upsert: {
+          args: Prisma.CompactionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CompactionPayload>
+        }
+        aggregate: {
+          args: Prisma.CompactionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCompaction>
+        }
+        groupBy: {
+          args: Prisma.CompactionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CompactionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CompactionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CompactionCountAggregateOutputType> | number
+        }
+      }
+    }
     Receipt: {
       payload: Prisma.$ReceiptPayload<ExtArgs>
       fields: Prisma.ReceiptFieldRefs
@@ -1818,6 +1893,41 @@ export const ErasureEpochScalarFieldEnum = {
 export type ErasureEpochScalarFieldEnum = (typeof ErasureEpochScalarFieldEnum)[keyof typeof ErasureEpochScalarFieldEnum]
 
 
+export const CompactionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  sessionId: 'sessionId',
+  anchorTurnId: 'anchorTurnId',
+  branchId: 'branchId',
+  depth: 'depth',
+  previousId: 'previousId',
+  lastSummarizedTurnId: 'lastSummarizedTurnId',
+  firstKeptTurnId: 'firstKeptTurnId',
+  firstKeptMessageIndex: 'firstKeptMessageIndex',
+  summarizedTurns: 'summarizedTurns',
+  trigger: 'trigger',
+  strategy: 'strategy',
+  parametersJson: 'parametersJson',
+  summarizer: 'summarizer',
+  provider: 'provider',
+  model: 'model',
+  tokensBefore: 'tokensBefore',
+  tokensAfter: 'tokensAfter',
+  summaryTokens: 'summaryTokens',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  durationMs: 'durationMs',
+  instructions: 'instructions',
+  floorsJson: 'floorsJson',
+  failuresJson: 'failuresJson',
+  wire: 'wire',
+  createdUs: 'createdUs',
+  appliedUs: 'appliedUs'
+} as const
+
+export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -2153,6 +2263,7 @@ export type GlobalOmitConfig = {
   headMove?: Prisma.HeadMoveOmit
   storedAnswer?: Prisma.StoredAnswerOmit
   erasureEpoch?: Prisma.ErasureEpochOmit
+  compaction?: Prisma.CompactionOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
   workspace?: Prisma.WorkspaceOmit

@@ -62,6 +62,7 @@ export const ModelName = {
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
+  Compaction: 'Compaction',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   Workspace: 'Workspace',
@@ -243,6 +244,41 @@ export const ErasureEpochScalarFieldEnum = {
 } as const
 
 export type ErasureEpochScalarFieldEnum = (typeof ErasureEpochScalarFieldEnum)[keyof typeof ErasureEpochScalarFieldEnum]
+
+
+export const CompactionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  sessionId: 'sessionId',
+  anchorTurnId: 'anchorTurnId',
+  branchId: 'branchId',
+  depth: 'depth',
+  previousId: 'previousId',
+  lastSummarizedTurnId: 'lastSummarizedTurnId',
+  firstKeptTurnId: 'firstKeptTurnId',
+  firstKeptMessageIndex: 'firstKeptMessageIndex',
+  summarizedTurns: 'summarizedTurns',
+  trigger: 'trigger',
+  strategy: 'strategy',
+  parametersJson: 'parametersJson',
+  summarizer: 'summarizer',
+  provider: 'provider',
+  model: 'model',
+  tokensBefore: 'tokensBefore',
+  tokensAfter: 'tokensAfter',
+  summaryTokens: 'summaryTokens',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  durationMs: 'durationMs',
+  instructions: 'instructions',
+  floorsJson: 'floorsJson',
+  failuresJson: 'failuresJson',
+  wire: 'wire',
+  createdUs: 'createdUs',
+  appliedUs: 'appliedUs'
+} as const
+
+export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
 
 
 export const ReceiptScalarFieldEnum = {

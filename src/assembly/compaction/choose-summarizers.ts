@@ -1,0 +1,71 @@
+import type { CompactionSettings } from "../../capsule/context-settings.js";
+import { summarizeByImportance } from "../../compaction/importance.js";
+import type { Summarizer, SummaryTask } from "../../compaction/summarizer.js";
+import { summarizeWithDecay } from "../../compaction/time-decay.js";
+import type { SummarizerFailure } from "../../domain/compaction.js";
+import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
+import { countTokens } from "../../tokens/count-tokens.js";
+
+export interface ChosenSummarizers {
+  /** Who is asked, in order. */
+  readonly summarizers: readonly Summarizer[];
+  /** Whether the engine is asked when none of them gives a summary. */
+  readonly asksEngine: boolean;
+  /** Those that settings name and the server does not have. */
+  readonly missing: readonly SummarizerFailure[];
+}
+
+/** The name under which settings ask for the engine's own model. */
+export const engineName = "engine";
+
+/** Who makes the summary, by strategy and settings. */
+export function chooseSummarizers(
+  configured: SummarizerSet,
+  settings: CompactionSettings,
+  mayAskEngine: boolean,
+): ChosenSummarizers {
+  const own = ofStrategy(settings);
+  if (own) return { summarizers: [own], asksEngine: false, missing: [] };
+  const engineAt = mayAskEngine ? settings.summarizers.indexOf(engineName) : -1;
+  const asked = engineAt < 0 ? settings.summarizers : settings.summarizers.slice(0, engineAt);
+  const named = asked.filter((name) => name !== engineName);
+  const options = { model: settings.summarizationModel, chunkTokens: settings.chunkTokens };
+  const found = named.map((name) => ({ name, summarizer: configured.find(name, options) }));
+  const summarizers = found.flatMap(({ summarizer }) => summarizer ?? []);
+  const missing = found
+    .filter(({ summarizer }) => !summarizer)
+    .map(({ name }) => ({ summarizer: name, reason: "is not configured on this server" }));
+  const asksEngine = engineAt >= 0;
+  // Whoever wants the engine's summaries alone still wants one when it cannot be asked.
+  if (summarizers.length === 0 && !asksEngine && named.length === 0) {
+    return { summarizers: [configured.find("extractive", options)!], asksEngine, missing };
+  }
+  return { summarizers, asksEngine, missing };
+}
+
+/** The strategies that need nobody. */
+function ofStrategy({ strategy, halfLifeTurns }: CompactionSettings): Summarizer | undefined {
+  const count = (text: string) => countTokens(text, "o200k_base");
+  if (strategy === "importance") return embedded(strategy, (task) => summarizeByImportance(task, count));
+  if (strategy === "time_decay")
+    return embedded(strategy, (task) => summarizeWithDecay(task, count, halfLifeTurns));
+  if (strategy === "truncate") return embedded(strategy, leftOutText);
+  return undefined;
+}
+
+function embedded(name: string, make: (task: SummaryTask) => string): Summarizer {
+  return {
+    name,
+    provider: "quire",
+    model: "",
+    summarize: async (task) => ({ text: make(task), cost: { inputTokens: 0, outputTokens: 0 } }),
+  };
+}
+
+/** What stands for turns that were cut away: how many there were, and the identifiers of open work. */
+function leftOutText({ previousSummary, turns, mustKeep }: SummaryTask): string {
+  const before = Number(/^(\d+) earlier turns/.exec(previousSummary)?.[1] ?? 0);
+  const count = before + turns.length;
+  const kept = mustKeep.length > 0 ? ` Still in use: ${mustKeep.join(", ")}` : "";
+  return `${count} earlier turns are not shown.${kept}`;
+}

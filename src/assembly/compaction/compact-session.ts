@@ -1,0 +1,99 @@
+import { mergeSettings } from "../../capsule/context-settings.js";
+import { CompactionTrigger, type CompactionTurn } from "../../domain/compaction.js";
+import type { CompressionStrategy } from "../../domain/context-settings.js";
+import { QuireError } from "../../errors/quire-error.js";
+import { viewCompaction } from "../../ledger/view-compaction.js";
+import { sessionNotFound } from "../../storage/ledger/session-store.js";
+import type { WriteKey } from "../../storage/stored-answers.js";
+import type { AssemblyDeps } from "../deps.js";
+import { findEffective } from "../thread-window.js";
+import { type CompactionJob, type JobOutcome, requireWritten } from "./job.js";
+import { makeCompaction } from "./make-compaction.js";
+
+/** A compaction that a person asks for. */
+export interface CompactSession {
+  readonly session: string;
+  readonly instructions: string;
+  readonly keepTurns: number;
+  readonly targetTokens?: number | undefined;
+  readonly strategy: string;
+  readonly summarizers: readonly string[];
+}
+
+export interface CompactAnswer {
+  readonly compaction: CompactionTurn | undefined;
+}
+
+/** A compaction whose answer is stored with it. */
+export interface Answered {
+  readonly kind: "answered";
+  readonly answer: CompactAnswer;
+}
+
+const limitMs = 300_000;
+
+/** Compacts a session's thread now. */
+export async function compactSession(
+  deps: AssemblyDeps,
+  key: WriteKey<CompactAnswer>,
+  command: CompactSession,
+  signal: AbortSignal,
+): Promise<CompactAnswer> {
+  const { tenantId } = key;
+  const before = await deps.ledger.compactions.answered(key);
+  if (before) return before;
+  const found = await deps.ledger.threads.findThread(tenantId, command.session);
+  if (!found) throw sessionNotFound(command.session);
+  const thread = await findEffective(deps, { tenantId, ...found, activeTurn: undefined });
+  const server = mergeSettings(deps.settings, undefined, undefined);
+  const { targetTokens = Number.POSITIVE_INFINITY } = command;
+  const keepTurns = command.keepTurns || server.keepTurns;
+  const job: CompactionJob = {
+    thread,
+    trigger: CompactionTrigger.MANUAL,
+    goal: {
+      targetTokens,
+      roomTokens: targetTokens,
+      fullRoomTokens: Number.POSITIVE_INFINITY,
+      targetMessages: Number.POSITIVE_INFINITY,
+      roomMessages: Number.POSITIVE_INFINITY,
+      keepTurns,
+      keepAtMost: command.targetTokens === undefined ? keepTurns : Number.POSITIVE_INFINITY,
+    },
+    clean: false,
+    settings: {
+      ...server.compaction,
+      ...(command.strategy === "" ? {} : { strategy: command.strategy as CompressionStrategy }),
+      ...(command.summarizers.length === 0 ? {} : { summarizers: command.summarizers }),
+    },
+    instructions: command.instructions,
+    mayAskEngine: false,
+    isPrepared: false,
+    limitMs,
+  };
+  return requireMade(
+    command.session,
+    await makeCompaction(deps.compactor.deps, job, signal, async (row, of): Promise<Answered> => {
+      const answer = await deps.ledger.compactions.write(key, row, of, (outcome) => ({
+        compaction: viewCompaction(requireWritten(outcome)),
+      }));
+      return { kind: "answered", answer };
+    }),
+  );
+}
+
+/** The answer, or why there is none. */
+export function requireMade(
+  session: string,
+  outcome: Answered | Exclude<JobOutcome, { kind: "done" }>,
+): CompactAnswer {
+  if (outcome.kind === "answered") return outcome.answer;
+  if (outcome.kind === "failed") {
+    throw new QuireError("COMPACTION_FAILED", outcome.failures[0]?.reason ?? outcome.reason, {
+      metadata: Object.fromEntries(outcome.failures.map(({ summarizer, reason }) => [summarizer, reason])),
+    });
+  }
+  throw new QuireError("NOTHING_TO_COMPACT", "the thread has no turns that a summary could stand for", {
+    metadata: { session },
+  });
+}

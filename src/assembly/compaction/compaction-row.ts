@@ -1,0 +1,80 @@
+import { messageOverheadTokens } from "../../budget/token-scale.js";
+import { toMicroseconds } from "../../domain/clock.js";
+import { summaryMark } from "../../domain/compaction.js";
+import { MessageRole } from "../../domain/message.js";
+import { encodeMessages } from "../../ledger/message-codec.js";
+import type { CompactionRow } from "../../storage/ledger/rows.js";
+import { emptyMessage, textPart } from "../history-bytes.js";
+import type { CompactorDeps } from "./compactor.js";
+import type { CompactionGoal, CompactionJob, FoldPlan, MadeSummary } from "./job.js";
+
+/** The row of a compaction with its summary. */
+export async function compactionRow(
+  deps: CompactorDeps,
+  job: Pick<CompactionJob, "thread" | "trigger" | "settings" | "instructions" | "isPrepared"> & {
+    readonly goal: Pick<CompactionGoal, "keepTurns" | "targetTokens">;
+  },
+  plan: FoldPlan,
+  made: MadeSummary,
+): Promise<CompactionRow> {
+  const { thread, goal, settings } = job;
+  const id = deps.ids.next();
+  const nowMs = deps.clock.now();
+  const text = `${summaryMark}\n${made.text}`;
+  const summaryTokens = await deps.counter.count(text);
+  const message = {
+    ...emptyMessage,
+    id,
+    turnId: id,
+    role: MessageRole.USER,
+    parts: [textPart(text)],
+    o200kTokens: summaryTokens,
+    createTime: new Date(nowMs),
+  };
+  const isHead = plan.anchorTurnId === thread.head?.id;
+  const parameters = {
+    keep_turns: goal.keepTurns,
+    target_tokens: goal.targetTokens,
+    max_summary_tokens: plan.maxSummaryTokens,
+    ...(settings.strategy === "truncate" ? { keep_recent: settings.keepRecent ?? "" } : {}),
+    ...(settings.strategy === "time_decay" ? { half_life_turns: settings.halfLifeTurns } : {}),
+    ...(settings.strategy === "summary" ? { chunk_tokens: settings.chunkTokens ?? "" } : {}),
+  };
+  return {
+    tenantId: thread.tenantId,
+    id,
+    sessionId: thread.session.id,
+    anchorTurnId: plan.anchorTurnId,
+    branchId: isHead ? thread.head!.branchId : null,
+    depth: isHead ? thread.head!.depth : null,
+    previousId: thread.compaction?.id ?? null,
+    lastSummarizedTurnId: plan.lastSummarizedTurnId || null,
+    firstKeptTurnId: plan.firstKeptTurnId,
+    firstKeptMessageIndex: plan.firstKeptMessageIndex,
+    summarizedTurns: plan.summarizedTurns,
+    trigger: job.trigger,
+    strategy: made.strategy,
+    parametersJson: JSON.stringify(
+      Object.fromEntries(
+        Object.entries(parameters)
+          .filter(([, value]) => value !== "" && value !== Number.POSITIVE_INFINITY)
+          .map(([name, value]) => [name, String(value)]),
+      ),
+    ),
+    summarizer: made.summarizer,
+    provider: made.provider,
+    model: made.model,
+    tokensBefore: BigInt(plan.replacedTokens + plan.keptTokens),
+    tokensAfter: BigInt(summaryTokens + messageOverheadTokens + plan.keptTokens),
+    summaryTokens,
+    inputTokens: BigInt(made.inputTokens),
+    outputTokens: BigInt(made.outputTokens),
+    durationMs: Math.round(made.durationMs),
+    instructions: job.instructions,
+    floorsJson: JSON.stringify(plan.floors),
+    failuresJson: JSON.stringify(made.failures),
+    wire: encodeMessages([message]).wire as unknown as CompactionRow["wire"],
+    createdUs: toMicroseconds(nowMs),
+    appliedUs: job.isPrepared ? null : toMicroseconds(nowMs),
+  };
+}

@@ -1,0 +1,88 @@
+import type { CompactionSettings } from "../../capsule/context-settings.js";
+import type { SummaryPrompt } from "../../compaction/prompt.js";
+import type { CompactionTrigger, SummarizerFailure } from "../../domain/compaction.js";
+import { QuireError } from "../../errors/quire-error.js";
+import type { CompactionOutcome } from "../../storage/ledger/compaction-store.js";
+import type { CompactionRow } from "../../storage/ledger/rows.js";
+import type { EffectiveThread } from "../thread-window.js";
+
+/** What history should come down to, the summary included, in o200k tokens. */
+export interface CompactionGoal {
+  readonly targetTokens: number;
+  /** More than this is compacted. */
+  readonly roomTokens: number;
+  /** What the last turns may take, when memory gives way to them. */
+  readonly fullRoomTokens: number;
+  readonly targetMessages: number;
+  readonly roomMessages: number;
+  readonly keepTurns: number;
+  readonly keepAtMost: number;
+}
+
+/** One compaction to be made. */
+export interface CompactionJob {
+  readonly thread: EffectiveThread;
+  readonly trigger: CompactionTrigger;
+  readonly goal: CompactionGoal;
+  readonly clean: boolean;
+  readonly settings: CompactionSettings;
+  readonly instructions: string;
+  /** Whether the caller can be asked for the summary. */
+  readonly mayAskEngine: boolean;
+  /** Prepared ones wait until they are needed. */
+  readonly isPrepared: boolean;
+  /** How long summarizers may take together. */
+  readonly limitMs: number;
+}
+
+/** What a summary is to stand for. */
+export interface FoldPlan {
+  readonly anchorTurnId: string;
+  readonly lastSummarizedTurnId: string;
+  readonly firstKeptTurnId: string;
+  readonly firstKeptMessageIndex: number;
+  readonly summarizedTurns: number;
+  readonly maxSummaryTokens: number;
+  readonly replacedTokens: number;
+  readonly keptTokens: number;
+  readonly mustKeep: readonly string[];
+  readonly floors: readonly string[];
+}
+
+/** What came of a job. */
+export type JobOutcome =
+  | { readonly kind: "done"; readonly row: CompactionRow }
+  /** There is nothing that a summary could stand for. */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "failed"; readonly reason: string; readonly failures: readonly SummarizerFailure[] }
+  | { readonly kind: "needed"; readonly plan: FoldPlan; readonly prompt: SummaryPrompt }
+  | { readonly kind: "recoveredBefore" };
+
+/** A summary with who made it. */
+export interface MadeSummary {
+  readonly text: string;
+  readonly strategy: string;
+  readonly summarizer: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly durationMs: number;
+  readonly failures: readonly SummarizerFailure[];
+}
+
+export function asOutcome(outcome: CompactionOutcome): JobOutcome {
+  if (outcome.kind === "written") return { kind: "done", row: outcome.row };
+  if (outcome.kind === "recoveredBefore") return outcome;
+  if (outcome.kind === "superseded" && outcome.row) return { kind: "done", row: outcome.row };
+  return { kind: "failed", reason: "the thread changed meanwhile", failures: [] };
+}
+
+/** The row that was written; an error where another compaction was faster, or the thread is gone. */
+export function requireWritten(outcome: CompactionOutcome): CompactionRow {
+  if (outcome.kind === "written") return outcome.row;
+  const id = outcome.kind === "superseded" ? (outcome.row?.id ?? "") : "";
+  throw new QuireError("COMPACTION_OUTDATED", "the thread changed while it was summarized", {
+    metadata: { compaction_id: id },
+  });
+}

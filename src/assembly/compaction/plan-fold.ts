@@ -1,0 +1,101 @@
+import { messageOverheadTokens } from "../../budget/token-scale.js";
+import { openIdentifiers } from "../../compaction/identifiers.js";
+import { type CutGoal, type PlannedCut, planCut } from "../../compaction/plan-cut.js";
+import type { FoldedTurn } from "../../compaction/summarizer.js";
+import { summaryMark } from "../../domain/compaction.js";
+import { countTokens } from "../../tokens/count-tokens.js";
+import { summaryCost } from "../history.js";
+import type { WindowTurn } from "../thread-window.js";
+import { cutTurns, foldedTurn } from "./cut-turns.js";
+import type { CompactionJob, FoldPlan } from "./job.js";
+
+/** Below this a summary says nothing. */
+const leastSummaryTokens = 24;
+const mostSummaryTokens = 4_096;
+const summaryShare = 0.2;
+
+/** A plan, and the turns that it folds. */
+export interface PlannedFold {
+  readonly plan: FoldPlan;
+  /** The turns of the window that are folded, whole or up to a message, oldest first; those before the window are read when they are needed. */
+  readonly folded: readonly FoldedTurn[];
+  /** Turns before the window that no summary stands for yet: from this depth on. */
+  readonly unreadFrom: number;
+  readonly unreadTo: number;
+}
+
+/** Where to cut, and what the summary stands for then. */
+export function planFold(
+  job: Pick<CompactionJob, "thread" | "goal" | "clean" | "settings">,
+  oldestFirst: readonly WindowTurn[],
+): PlannedFold | undefined {
+  const { thread, goal, clean, settings } = job;
+  const summarized = thread.compaction?.summarizedTurns ?? 0;
+  const first = oldestFirst[0];
+  if (!first) return undefined;
+  const unreadTo = first.stored.depth - 1;
+  const previous = summaryCost(thread.compaction);
+  const whole = oldestFirst.reduce((sum, turn) => sum + turn.tokens, 0);
+  const summaryTokens =
+    settings.summaryTokens ??
+    Math.min(
+      mostSummaryTokens,
+      Math.max(
+        leastSummaryTokens,
+        Math.floor(summaryShare * (Number.isFinite(goal.targetTokens) ? goal.targetTokens : whole)),
+      ),
+    );
+  const reserve = summaryTokens + messageOverheadTokens + countTokens(`${summaryMark}\n`, "o200k_base");
+  const cutGoal: CutGoal = {
+    targetTokens: goal.targetTokens - reserve,
+    roomTokens: goal.fullRoomTokens - reserve,
+    targetMessages: goal.targetMessages - 1,
+    roomMessages: goal.roomMessages - 1,
+    keepTurns: goal.keepTurns,
+    keepAtMost: Math.min(
+      goal.keepAtMost,
+      settings.strategy === "truncate"
+        ? (settings.keepRecent ?? Number.POSITIVE_INFINITY)
+        : Number.POSITIVE_INFINITY,
+    ),
+  };
+  const cut = planCut(cutTurns(oldestFirst, clean), cutGoal) ?? wholeUnread(unreadTo > summarized, whole);
+  if (!cut) return undefined;
+  const keptTurn = oldestFirst[cut.turn]!;
+  const replaced = previous.tokens + whole - cut.keptTokens;
+  const folded = oldestFirst.slice(0, cut.turn).map((turn) => foldedTurn(turn));
+  if (cut.messageIndex > 0) folded.push(foldedTurn(keptTurn, cut.messageIndex));
+  const kept = oldestFirst.slice(cut.turn).map((turn) => foldedTurn(turn));
+  const isInActive = keptTurn.isActive && cut.messageIndex > 0;
+  const isOnActive =
+    thread.compaction !== undefined && thread.compaction.anchorTurnId === thread.activeTurn?.id;
+  const anchorTurnId = isInActive || isOnActive ? thread.activeTurn!.id : thread.head?.id;
+  const maxSummaryTokens = Math.min(
+    summaryTokens,
+    unreadTo > summarized ? summaryTokens : replaced - reserve + summaryTokens - 1,
+  );
+  if (!anchorTurnId || maxSummaryTokens < leastSummaryTokens) return undefined;
+  return {
+    plan: {
+      anchorTurnId,
+      lastSummarizedTurnId:
+        oldestFirst[cut.turn - 1]?.stored.turnId ?? thread.compaction?.lastSummarizedTurnId ?? "",
+      firstKeptTurnId: keptTurn.stored.turnId,
+      firstKeptMessageIndex: keptTurn.from + cut.messageIndex,
+      summarizedTurns: keptTurn.stored.depth - 1,
+      maxSummaryTokens,
+      replacedTokens: replaced,
+      keptTokens: cut.keptTokens,
+      mustKeep: openIdentifiers(folded, kept),
+      floors: cut.floors,
+    },
+    folded,
+    unreadFrom: summarized + 1,
+    unreadTo,
+  };
+}
+
+/** Where the turns that were read are all to be kept, but others are before them. */
+function wholeUnread(hasUnread: boolean, keptTokens: number): PlannedCut | undefined {
+  return hasUnread ? { turn: 0, messageIndex: 0, keptTokens, floors: [] } : undefined;
+}

@@ -1,0 +1,133 @@
+import { summaryPrompt } from "../../compaction/prompt.js";
+import type { FoldedTurn, SummaryTask } from "../../compaction/summarizer.js";
+import { transcriptReader } from "../../compaction/transcript.js";
+import type { SummarizerFailure } from "../../domain/compaction.js";
+import { summaryText } from "../../ledger/view-compaction.js";
+import { summarizeWithChain } from "../../summarizers/chain.js";
+import { countTokens } from "../../tokens/count-tokens.js";
+import { shownTurn } from "../thread-window.js";
+import { chooseSummarizers } from "./choose-summarizers.js";
+import type { CompactorDeps } from "./compactor.js";
+import { foldedTurn } from "./cut-turns.js";
+import type { CompactionJob, FoldPlan, JobOutcome, MadeSummary } from "./job.js";
+import type { PlannedFold } from "./plan-fold.js";
+
+/** So much is summarized at once; what is more is summarized step by step, each with the summary of the one before. */
+const foldTokens = 200_000;
+
+type SummaryOutcome =
+  | { readonly kind: "made"; readonly summary: Omit<MadeSummary, "durationMs"> }
+  | Extract<JobOutcome, { kind: "failed" | "needed" }>;
+
+/** Asks the summarizers of a job, one after the other, for a summary of what is folded. */
+export async function summarizeFold(
+  deps: CompactorDeps,
+  job: CompactionJob,
+  planned: PlannedFold,
+  signal: AbortSignal,
+): Promise<SummaryOutcome> {
+  const { plan } = planned;
+  const { summarizers, missing, asksEngine } = chooseSummarizers(
+    deps.summarizers,
+    job.settings,
+    job.mayAskEngine,
+  );
+  const ends = performance.now() + job.limitMs;
+  let previousSummary = job.thread.compaction ? summaryText(job.thread.compaction) : "";
+  const batches = foldBatches(deps, job, planned, signal);
+  const failures: SummarizerFailure[] = [...missing];
+  let made: Omit<MadeSummary, "durationMs"> | undefined;
+  let input = 0;
+  let output = 0;
+  for await (const { turns, isLast } of batches) {
+    const task: SummaryTask = {
+      previousSummary,
+      turns,
+      instructions: job.instructions,
+      maxTokens: plan.maxSummaryTokens,
+      mustKeep: isLast ? plan.mustKeep : [],
+    };
+    const tokens = turns.reduce((sum, turn) => sum + turn.tokens, countTokens(previousSummary, "o200k_base"));
+    const usable = made ? summarizers.filter(({ name }) => name === made!.summarizer) : summarizers;
+    const result = await summarizeWithChain(usable, task, {
+      count: (text) => countTokens(text, "o200k_base"),
+      replacedTokens: isLast ? Math.max(plan.replacedTokens, tokens) : tokens,
+      deadlineMs: (summarizer) => {
+        const left = Math.max(0, ends - performance.now());
+        // Those that come after must have their chance within the same time.
+        return summarizer === usable.at(-1) ? left : left * 0.7;
+      },
+      signal,
+    });
+    failures.push(...result.failures);
+    if (!result.summarizer) {
+      if (asksEngine && !made) return needed(deps, job, plan, task);
+      return { kind: "failed", reason: "no summarizer gave a summary that could be used", failures };
+    }
+    const { summarizer, summary } = result;
+    input += summary.cost.inputTokens;
+    output += summary.cost.outputTokens;
+    previousSummary = summary.text;
+    made = {
+      text: summary.text,
+      strategy: job.settings.strategy,
+      summarizer: summarizer.name,
+      provider: summarizer.provider,
+      model: summarizer.model,
+      inputTokens: input,
+      outputTokens: output,
+      failures,
+    };
+  }
+  return { kind: "made", summary: made! };
+}
+
+/** Asks the engine: its model gets what it takes of the conversation. */
+function needed(deps: CompactorDeps, job: CompactionJob, plan: FoldPlan, task: SummaryTask): SummaryOutcome {
+  const reader = transcriptReader(task.turns, (text) => countTokens(text, "o200k_base"));
+  const room = Number.isFinite(job.goal.roomTokens) ? Math.max(job.goal.roomTokens, 2_048) : foldTokens;
+  return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room), deps.summaryTemplate) };
+}
+
+/** The turns to fold, a bounded part at a time. Most often there is one. */
+async function* foldBatches(
+  deps: CompactorDeps,
+  { thread }: CompactionJob,
+  { unreadFrom, unreadTo, folded }: PlannedFold,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly turns: readonly FoldedTurn[]; readonly isLast: boolean }> {
+  let waiting: FoldedTurn[] = [];
+  let tokens = 0;
+  const isFull = (turn: FoldedTurn) => tokens + turn.tokens > foldTokens && waiting.length > 0;
+  const take = () => {
+    const turns = waiting;
+    waiting = [];
+    tokens = 0;
+    return { turns, isLast: false };
+  };
+  const add = (turn: FoldedTurn) => {
+    waiting.push(turn);
+    tokens += turn.tokens;
+  };
+  for (const segment of thread.segments) {
+    const part = {
+      ...segment,
+      fromDepth: Math.max(segment.fromDepth, unreadFrom),
+      toDepth: Math.min(segment.toDepth, unreadTo),
+    };
+    if (part.fromDepth > part.toDepth) continue;
+    for await (const turns of deps.ledger.cache.read(thread.tenantId, thread.epoch, part)) {
+      signal.throwIfAborted();
+      for (const stored of turns) {
+        const turn = foldedTurn(shownTurn(stored, thread.compaction));
+        if (isFull(turn)) yield take();
+        add(turn);
+      }
+    }
+  }
+  for (const turn of folded) {
+    if (isFull(turn)) yield take();
+    add(turn);
+  }
+  yield { turns: waiting, isLast: true };
+}

@@ -1,0 +1,250 @@
+import { type Message, MessageRole, type Part } from "../domain/message.js";
+import { clipChars, oneLine } from "./clip.js";
+import { cuesIn, tellsRelativeTime } from "./cues.js";
+import { readPrevious, speakerLabel } from "./previous-lines.js";
+import { type Sentence, sentencesIn } from "./sentences.js";
+import type { SummaryTask } from "./summarizer.js";
+import { attachmentLine, changesSomething, resultsByCall, resultText, toolLine } from "./tool-lines.js";
+import type { Group, Unit } from "./unit.js";
+
+export interface Gathered {
+  readonly units: readonly Unit[];
+  /** Names and identifiers that the summary before listed. */
+  readonly terms: readonly string[];
+}
+
+/** Characters of work after which the caller may do something else. */
+const STEP_CHARS = 8_192;
+const LABELS_TO_BELIEVE = 3;
+const notSpeakers = new Set(
+  "Note Error Warning Todo TODO Example Question Answer Output Input Result Results Summary Step Task Goal Plan Update Status Info Debug".split(
+    " ",
+  ),
+);
+
+const fillers =
+  "wow hey hi hello oh ah aw aww haha lol hmm well btw ok okay yeah yep yup thanks cool awesome great nice congrats so and also plus anyway definitely absolutely totally sure exactly".split(
+    " ",
+  );
+const filler = new RegExp(
+  `^(?:(?:${fillers.map((word) => `[${word[0]!.toUpperCase()}${word[0]}]${word.slice(1)}`).join("|")}|[Tt]hank you|[Bb]y the way)(?: so much| a lot| again| there)?(?:,? \\p{Lu}\\p{L}{1,20})?[,!.]+ )+(?=\\S)`,
+  "u",
+);
+
+/** Takes a task apart into what a summary can be made of, in order. Yields from time to time, for nothing but time. */
+export function* gatherUnits(task: SummaryTask): Generator<undefined, Gathered> {
+  const units: Unit[] = [];
+  const previous = readPrevious(task.previousSummary);
+  for (const [line, { group, speaker, day, sentences }] of previous.lines.entries()) {
+    for (const text of sentences) {
+      const { goal, fact, open } = cuesIn(text);
+      units.push({
+        text,
+        group,
+        speaker,
+        line,
+        turn: -1,
+        day,
+        weight: 1,
+        bonus: 1 + (goal + fact + open) / 2,
+      });
+    }
+    if (line % 64 === 63) yield;
+  }
+  const reader = new TurnReader(task, units, previous.lines.length);
+  yield* reader.read();
+  return { units, terms: previous.terms };
+}
+
+class TurnReader {
+  private readonly results;
+  private readonly calls: ReadonlySet<string>;
+  private readonly labels: ReadonlySet<string>;
+  private readonly spansDays: boolean;
+  private line: number;
+  private worked = 0;
+  private hasGoal: boolean;
+
+  constructor(
+    private readonly task: SummaryTask,
+    private readonly units: Unit[],
+    firstLine: number,
+  ) {
+    this.line = firstLine;
+    this.hasGoal = units.some(({ group }) => group === "goal");
+    this.results = resultsByCall(task.turns);
+    this.calls = callsIn(task);
+    this.labels = speakersIn(task);
+    const days = new Set(task.turns.map(({ createdMs }) => dayOf(createdMs)));
+    this.spansDays = days.size > 1 || units.some(({ day }) => day !== "");
+  }
+
+  *read(): Generator<undefined, void> {
+    for (const [turn, { messages, createdMs }] of this.task.turns.entries()) {
+      const day = this.spansDays ? dayOf(createdMs) : "";
+      for (const message of messages) {
+        this.line++;
+        for (const part of message.parts) yield* this.readPart(part, message, turn, day);
+      }
+    }
+  }
+
+  private *readPart(part: Part, message: Message, turn: number, day: string): Generator<undefined, void> {
+    const { content } = part;
+    switch (content?.$case) {
+      case "text":
+        yield* this.readText(content.value.text, message.role, turn, day);
+        break;
+      case "toolCall": {
+        const result = this.results.get(content.value.callId);
+        const group = result === undefined ? "open" : "tool";
+        const bonus =
+          result === undefined ? 4 : result.isError || changesSomething(content.value) ? 2.5 : 0.5;
+        this.push({
+          text: toolLine(content.value, result),
+          group,
+          speaker: "",
+          turn,
+          day: "",
+          weight: 0.6,
+          bonus,
+        });
+        yield* this.step(content.value.argumentsJson.length + (result ? resultText(result).length : 0));
+        break;
+      }
+      case "toolResult":
+        if (!this.calls.has(content.value.callId))
+          this.pushLine(`Tool result: ${resultText(content.value).slice(0, 1_000)}`, "tool", turn, 0.5);
+        break;
+      case "approvalRequest":
+        if (content.value.prompt !== "")
+          this.pushLine(`Approval asked: ${content.value.prompt}`, "fact", turn, 1.5);
+        break;
+      case "approvalAnswer":
+        if (content.value.reason !== "")
+          this.pushLine(`Approval answered: ${content.value.reason}`, "fact", turn, 1.5);
+        break;
+      default: {
+        const name = attachmentLine(part);
+        if (name !== "") this.pushLine(`Attached: ${name}`, "fact", turn, 1);
+      }
+    }
+  }
+
+  private *readText(text: string, role: MessageRole, turn: number, day: string): Generator<undefined, void> {
+    const label = speakerLabel(text);
+    const isLabelled = this.labels.has(label);
+    const said = isLabelled ? text.slice(label.length + 2) : text;
+    const speaker = isLabelled
+      ? label
+      : role === MessageRole.USER
+        ? "User"
+        : role === MessageRole.TOOL
+          ? ""
+          : "Assistant";
+    const isFirst = role === MessageRole.USER && !this.hasGoal;
+    let place = 0;
+    for (const sentence of sentencesIn(said)) {
+      this.pushSentence(sentence, { speaker, role, turn, day, isLabelled, opening: isFirst ? place : -1 });
+      place++;
+      yield* this.step(sentence.text.length);
+    }
+    if (role === MessageRole.USER && place > 0) this.hasGoal = true;
+  }
+
+  private pushSentence(
+    sentence: Sentence,
+    from: {
+      readonly speaker: string;
+      readonly role: MessageRole;
+      readonly turn: number;
+      readonly day: string;
+      readonly isLabelled: boolean;
+      /** The place in the first thing that the user said; -1 for everything else. */
+      readonly opening: number;
+    },
+  ): void {
+    const text = sentence.text.replaceAll("**", "").replace(filler, "");
+    const { goal, fact, open } = cuesIn(text);
+    const isUser = from.role === MessageRole.USER;
+    const isOpening = from.opening >= 0 && from.opening < 6 && !isEmptyTalk(text);
+    const isGoal = isUser && (isOpening || goal >= (from.isLabelled ? 3 : 1));
+    const group: Group =
+      sentence.kind === "task" ? "open" : isGoal ? "goal" : open > 0 && fact === 0 ? "open" : "fact";
+    const cues = goal * (isUser ? 0.5 : 0.2) + fact * 0.4 + open * 0.5 + (sentence.kind === "task" ? 3 : 0);
+    const isRecent = from.turn >= this.task.turns.length - 3;
+    this.push({
+      text,
+      group,
+      speaker: group === "goal" && !from.isLabelled ? "" : from.speaker,
+      turn: from.turn,
+      day: from.day !== "" && tellsRelativeTime(text) ? from.day : "",
+      weight:
+        weightOf(sentence, from.role, from.isLabelled) *
+        (isEmptyTalk(text) ? 0.1 : asks(text, isGoal) ? 0.5 : 1),
+      bonus: cues + (isOpening ? 3 - from.opening * 0.4 : 0) + (isRecent ? 0.4 : 0),
+    });
+  }
+
+  private pushLine(text: string, group: Group, turn: number, bonus: number): void {
+    const line = clipChars(oneLine(text.slice(0, 1_000)), 240);
+    this.push({ text: line, group, speaker: "", turn, day: "", weight: 0.8, bonus });
+  }
+
+  private push(unit: Omit<Unit, "line">): void {
+    this.units.push({ ...unit, line: this.line });
+  }
+
+  private *step(chars: number): Generator<undefined, void> {
+    this.worked += chars + 64;
+    if (this.worked < STEP_CHARS) return;
+    this.worked = 0;
+    yield;
+  }
+}
+
+/** Greetings and offers of help. */
+function isEmptyTalk(text: string): boolean {
+  return /^(?:hey|hi|hello|good (?:morning|afternoon|evening))\b.{0,24}$|\b(?:feel free|let me know|anything else|further (?:questions|assistance)|happy to (?:help|assist)|how (?:can|may) i (?:help|assist)|safe travels|thank you for)\b/iu.test(
+    text,
+  );
+}
+
+/** A question tells nothing, unless it is what the user wants. */
+function asks(text: string, isGoal: boolean): boolean {
+  return !isGoal && /[?？]\W{0,3}$/u.test(text);
+}
+
+function weightOf({ kind }: Sentence, role: MessageRole, isLabelled: boolean): number {
+  if (kind === "code") return 0.3;
+  if (role === MessageRole.TOOL) return 0.4;
+  if (isLabelled) return 1;
+  return role === MessageRole.USER ? 1.5 : kind === "item" ? 0.6 : 0.9;
+}
+
+function callsIn({ turns }: SummaryTask): Set<string> {
+  const parts = turns.flatMap(({ messages }) => messages.flatMap((message) => message.parts));
+  return new Set(
+    parts.flatMap(({ content }) => (content?.$case === "toolCall" ? [content.value.callId] : [])),
+  );
+}
+
+/** Names that so many messages begin with that they are who speaks. */
+function speakersIn({ turns, previousSummary }: SummaryTask): Set<string> {
+  const seen = new Map<string, number>();
+  for (const { messages } of turns)
+    for (const { parts } of messages)
+      for (const { content } of parts) {
+        const label = content?.$case === "text" ? speakerLabel(content.value.text) : "";
+        if (label !== "" && !notSpeakers.has(label)) seen.set(label, (seen.get(label) ?? 0) + 1);
+      }
+  const isKnown = (label: string) => previousSummary.includes(`\n${label}: `);
+  return new Set(
+    [...seen].filter(([name, times]) => times >= LABELS_TO_BELIEVE || isKnown(name)).map(([name]) => name),
+  );
+}
+
+function dayOf(createdMs: number): string {
+  const isUsable = Number.isFinite(createdMs) && createdMs > 0 && createdMs < 253_402_300_800_000;
+  return isUsable ? new Date(createdMs).toISOString().slice(0, 10) : "";
+}

@@ -1,0 +1,167 @@
+/** A message as the cut sees it. */
+export interface CutMessage {
+  /** S is an operator's instruction, which history leaves out. */
+  readonly role: "U" | "A" | "T" | "S";
+  readonly tokens: number;
+  /** The calls and approvals that it opens. */
+  readonly opens: readonly string[];
+  /** Those that it answers. */
+  readonly closes: readonly string[];
+}
+
+/** A turn as the cut sees it. */
+export interface CutTurn {
+  readonly messages: readonly CutMessage[];
+  /** What is sent with the turn beside its messages. */
+  readonly extraTokens: number;
+  readonly extraMessages: number;
+  /** Calls of the turn that nobody will answer: they hold nothing. */
+  readonly dead: readonly string[];
+}
+
+/** What history should come down to. All of it is without the summary. */
+export interface CutGoal {
+  /** What it should cost after. */
+  readonly targetTokens: number;
+  /** What it may cost at the most, when what is never cut alone is over the target. */
+  readonly roomTokens: number;
+  readonly targetMessages: number;
+  readonly roomMessages: number;
+  /** How many of the last turns should stay whole. */
+  readonly keepTurns: number;
+  /** How many turns stay at the most. */
+  readonly keepAtMost: number;
+}
+
+/** Where the kept part starts. */
+export interface PlannedCut {
+  readonly turn: number;
+  /** Above 0 where a turn had to be split. */
+  readonly messageIndex: number;
+  readonly keptTokens: number;
+  readonly floors: readonly string[];
+}
+
+/** A call without an answer that is so many turns old will get none. */
+export const deadAfterTurns = 8;
+
+interface Place {
+  readonly turn: number;
+  readonly messageIndex: number;
+}
+
+/**
+ * Where to cut a thread, given oldest first: only where nothing is open, and so that as much as possible stays within the target. The last turns stay whole; where
+ * that cannot fit, fewer of them do, and at last the newest is split before an assistant message. Undefined where nothing can be folded.
+ */
+export function planCut(turns: readonly CutTurn[], goal: CutGoal): PlannedCut | undefined {
+  const costs = suffixCosts(turns);
+  const begins = beginnings(turns);
+  const cut = ({ turn, messageIndex }: Place, floors: readonly string[]): PlannedCut => ({
+    turn,
+    messageIndex,
+    keptTokens: costs(turn, messageIndex).tokens,
+    floors,
+  });
+  const isWithin = (place: Place, tokens: number, messages: number) => {
+    const cost = costs(place.turn, place.messageIndex);
+    return cost.tokens <= tokens && cost.messages <= messages;
+  };
+  const onTarget = (place: Place) => isWithin(place, goal.targetTokens, goal.targetMessages);
+  const inRoom = (place: Place) => isWithin(place, goal.roomTokens, goal.roomMessages);
+
+  const keepTurns = Math.min(goal.keepTurns, goal.keepAtMost);
+  const places = begins
+    .filter((turn) => turn > 0 && turns.length - turn <= goal.keepAtMost)
+    .map((turn) => ({ turn, messageIndex: 0 }));
+  const enough = places.filter(({ turn }) => turns.length - turn >= keepTurns);
+  const best = enough.find(onTarget);
+  if (best) return cut(best, []);
+  const last = enough.at(-1);
+  if (last && inRoom(last)) return cut(last, ["over target: the last turns are kept whole"]);
+
+  if (enough.length === 0 && turns.length <= goal.keepAtMost && inRoom({ turn: 0, messageIndex: 0 }))
+    return undefined;
+  const fewer = places.slice(enough.length);
+  const kept = fewer.find(onTarget) ?? fewer.find(inRoom);
+  if (kept) return cut(kept, [`keep_turns ${turns.length - kept.turn}`]);
+
+  const from = begins.at(-1) ?? 0;
+  const starts = splits(turns, from);
+  const split = starts.find(onTarget) ?? starts.find(inRoom) ?? starts.at(-1);
+  const keptWhole = turns.length - (split ? split.turn + 1 : from);
+  const shown = keptWhole < keepTurns ? [`keep_turns ${keptWhole}`] : [];
+  if (split) return cut(split, [...shown, `split turn at message ${split.messageIndex}`]);
+  return from > 0 ? cut({ turn: from, messageIndex: 0 }, shown) : undefined;
+}
+
+/** What the messages from a place on cost. */
+function suffixCosts(turns: readonly CutTurn[]) {
+  const whole: { readonly tokens: number; readonly messages: number }[] = new Array(turns.length + 1);
+  whole[turns.length] = { tokens: 0, messages: 0 };
+  const ofTurn = (turn: CutTurn, from: number) => ({
+    tokens: turn.messages.slice(from).reduce((sum, message) => sum + message.tokens, turn.extraTokens),
+    messages: turn.messages.slice(from).filter(({ role }) => role !== "S").length + turn.extraMessages,
+  });
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const own = ofTurn(turns[index]!, 0);
+    const after = whole[index + 1]!;
+    whole[index] = { tokens: own.tokens + after.tokens, messages: own.messages + after.messages };
+  }
+  return (turn: number, messageIndex: number) => {
+    if (messageIndex === 0) return whole[turn]!;
+    const own = ofTurn(turns[turn]!, messageIndex);
+    const after = whole[turn + 1]!;
+    return { tokens: own.tokens + after.tokens, messages: own.messages + after.messages };
+  };
+}
+
+/** The turns with which history can begin: with what came in, and where nothing from before is open. One scan. */
+export function beginnings(turns: readonly CutTurn[]): number[] {
+  const openSince = new Map<string, number>();
+  const spans: { readonly from: number; readonly to: number }[] = [];
+  turns.forEach((turn, index) => {
+    for (const message of turn.messages) {
+      for (const id of message.closes) {
+        const from = openSince.get(id);
+        if (from !== undefined) spans.push({ from, to: index });
+        openSince.delete(id);
+      }
+      for (const id of message.opens) openSince.set(id, index);
+    }
+    for (const id of turn.dead) openSince.delete(id);
+  });
+  for (const from of openSince.values()) {
+    if (turns.length - 1 - from < deadAfterTurns) spans.push({ from, to: turns.length - 1 });
+  }
+  // held[i] counts what is open between turn i - 1 and turn i.
+  const held = new Int32Array(turns.length + 2);
+  for (const { from, to } of spans) {
+    held[from + 1]!++;
+    held[to + 1]!--;
+  }
+  const found: number[] = [];
+  let open = 0;
+  turns.forEach((turn, index) => {
+    open += held[index]!;
+    const first = turn.messages.find((message) => message.role !== "S");
+    if (open === 0 && first?.role === "U" && first.closes.length === 0) found.push(index);
+  });
+  return found;
+}
+
+/** Places inside turns at which history may begin after a summary: an assistant's message before which nothing of its turn is open. */
+function splits(turns: readonly CutTurn[], from: number): Place[] {
+  const found: Place[] = [];
+  const open = new Set<string>();
+  for (let turn = from; turn < turns.length; turn++) {
+    turns[turn]!.messages.forEach((message, messageIndex, all) => {
+      const follows = messageIndex > 0 && all[messageIndex - 1]!.role !== "A";
+      if (message.role === "A" && follows && open.size === 0) found.push({ turn, messageIndex });
+      for (const id of message.closes) open.delete(id);
+      for (const id of message.opens) open.add(id);
+    });
+    for (const id of turns[turn]!.dead) open.delete(id);
+  }
+  return found;
+}

@@ -1,0 +1,102 @@
+import { checkSummary } from "../compaction/check-summary.js";
+import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
+import { untilAborted } from "./until-aborted.js";
+
+/** Why a summarizer's work was not used. */
+export interface ChainFailure {
+  readonly summarizer: string;
+  /** A short sentence for people. */
+  readonly reason: string;
+}
+
+export interface ChainOptions {
+  readonly count: CountTokens;
+  /** What the messages cost that the summary stands for. */
+  readonly replacedTokens: number;
+  /** How long each summarizer may take. */
+  readonly deadlineMs: number | ((summarizer: Summarizer) => number);
+  readonly signal: AbortSignal;
+  /** Told of each failure when it happens. Must not throw. */
+  readonly onFailure?: (failure: ChainFailure) => void;
+}
+
+export type ChainResult =
+  | {
+      readonly summarizer: Summarizer;
+      readonly summary: Summary;
+      /** What the summary costs. */
+      readonly tokens: number;
+      /** Of the summarizers that were tried before. */
+      readonly failures: readonly ChainFailure[];
+    }
+  | { readonly summarizer?: undefined; readonly failures: readonly ChainFailure[] };
+
+/** A longer text cannot be within its limit, and is not counted. */
+const LONGEST_TOKEN = 64;
+const LONGEST_REASON = 300;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The first summary of the list that can be used.
+ * - A summarizer that throws, is late or makes a summary that must be refused is a failure; the next one is tried.
+ * - One that is late is abandoned, whether or not it heeds its signal.
+ * - Throws the reason of the signal when that aborts, and nothing else.
+ */
+export async function summarizeWithChain(
+  summarizers: readonly Summarizer[],
+  task: SummaryTask,
+  options: ChainOptions,
+): Promise<ChainResult> {
+  const failures: ChainFailure[] = [];
+  for (const summarizer of summarizers) {
+    options.signal.throwIfAborted();
+    const outcome = await attempt(summarizer, task, options);
+    if (typeof outcome !== "string") return { summarizer, ...outcome, failures };
+    const failure = { summarizer: summarizer.name, reason: outcome };
+    failures.push(failure);
+    options.onFailure?.(failure);
+  }
+  options.signal.throwIfAborted();
+  return { failures };
+}
+
+/** A summary that can be used, or why there is none. */
+async function attempt(
+  summarizer: Summarizer,
+  task: SummaryTask,
+  { count, replacedTokens, deadlineMs, signal }: ChainOptions,
+): Promise<{ readonly summary: Summary; readonly tokens: number } | string> {
+  const { name } = summarizer;
+  const limitMs = Math.floor(typeof deadlineMs === "function" ? deadlineMs(summarizer) : deadlineMs);
+  if (limitMs <= 0) return `There was no time left for ${name}.`;
+  const own = new AbortController();
+  const stop = () => own.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const late = () => own.abort(new Error("time limit"));
+  const timer = limitMs <= LONGEST_TIMER_MS ? setTimeout(late, limitMs) : undefined;
+  try {
+    const work = Promise.resolve().then(() => summarizer.summarize(task, own.signal));
+    const summary: Partial<Summary> | undefined = await untilAborted(work, own.signal);
+    if (typeof summary?.text !== "string" || summary.cost === undefined) return `${name} returned nothing.`;
+    const { text, cost } = summary;
+    if (text.length > task.maxTokens * LONGEST_TOKEN)
+      return `The summary of ${name} is over its limit (${text.length} characters for ${task.maxTokens} tokens).`;
+    const tokens = count(text);
+    const { maxTokens, mustKeep } = task;
+    const refusal = checkSummary({ text, tokens, replacedTokens, maxTokens, mustKeep });
+    return refusal ? `The summary of ${name} ${refusal}.` : { summary: { text, cost }, tokens };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (own.signal.aborted) return `${name} was not done within ${limitMs} ms.`;
+    return `${name} ${failureWords(error)}.`;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** A summarizer's message, which by its contract says why and holds nothing of the conversation. */
+function failureWords(error: unknown): string {
+  const message = error instanceof Error ? error.message.replace(/\s+/g, " ").replace(/[\s.]+$/, "") : "";
+  return message.slice(0, LONGEST_REASON) || "failed";
+}

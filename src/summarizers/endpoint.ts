@@ -1,0 +1,36 @@
+import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
+import { type CallModel, type RecursiveOptions, summarizeRecursively } from "./recursive.js";
+import { untilAborted } from "./until-aborted.js";
+
+/** A model that is reached over the network. */
+export interface EndpointOptions extends Omit<RecursiveOptions, "tokenRatio"> {
+  /** Empty for the provider's own. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** Empty for an endpoint that asks for none. */
+  readonly apiKey: string;
+  /** For each attempt, to the end of the answer. */
+  readonly timeoutMs: number;
+  /** How often a call is made again that failed for a passing reason, with growing waits between. */
+  readonly retries: number;
+  readonly count: CountTokens;
+  readonly tokenRatio?: number;
+}
+
+/** SDKs look for keys in the environment and in files unless they are given one. */
+export const NO_KEY = "none";
+
+/** The Summarizer that a way to call a model makes. It stops at once when its signal aborts. */
+export function endpointSummarizer(
+  name: string,
+  options: EndpointOptions & { readonly tokenRatio: number },
+  call: CallModel,
+): Summarizer {
+  return {
+    name,
+    provider: name,
+    model: options.model,
+    summarize: (task, signal) =>
+      untilAborted(summarizeRecursively(call, task, options, options.count, signal), signal),
+  };
+}

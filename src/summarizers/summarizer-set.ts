@@ -1,0 +1,52 @@
+import { extractiveSummarizer } from "../compaction/extractive-summarizer.js";
+import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
+import { configuredSummarizers, type SummarizerSettings } from "./configured.js";
+
+/** What a context's settings may ask of a summarizer. */
+export interface SummarizerWishes {
+  /** The model instead of the configured one; empty for that. */
+  readonly model: string;
+  /** How much of a conversation it is given at once; undefined for what its window takes. */
+  readonly chunkTokens: number | undefined;
+}
+
+/** The summarizers that a server has. */
+export interface SummarizerSet {
+  find(name: string, wishes: SummarizerWishes): Summarizer | undefined;
+}
+
+/** The embedded one, and those that the settings name. */
+export function summarizerSet(
+  settings: SummarizerSettings,
+  count: CountTokens,
+  template: string,
+): SummarizerSet {
+  const embedded = extractiveSummarizer(count);
+  const made = new Map<string, ReadonlyMap<string, Summarizer>>();
+  return {
+    find(name, { model, chunkTokens = 0 }) {
+      if (name === embedded.name) return embedded;
+      const key = `${chunkTokens} ${model}`;
+      let summarizers = made.get(key);
+      if (!summarizers) {
+        summarizers = configuredSummarizers(withModel(settings, model), count, template, chunkTokens);
+        if (made.size >= mostKept) made.clear();
+        made.set(key, summarizers);
+      }
+      return summarizers.get(name);
+    },
+  };
+}
+
+/** Wishes come from requests; what is made for them is kept for the next of the same. */
+const mostKept = 100;
+
+/** A model can be wished for only where there is an endpoint for it. */
+function withModel(settings: SummarizerSettings, model: string): SummarizerSettings {
+  if (model === "") return settings;
+  return {
+    ...settings,
+    ...(settings.summarizerOpenaiModel ? { summarizerOpenaiModel: model } : {}),
+    ...(settings.summarizerAnthropicModel ? { summarizerAnthropicModel: model } : {}),
+  };
+}
