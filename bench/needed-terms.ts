@@ -13,23 +13,25 @@ export interface Needed {
   readonly answerWords: readonly (readonly string[])[];
 }
 
-const pronouns = new Set(["i", "i'm", "i've", "i'd", "i'll"]);
+const cardinals = new Set(
+  "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred".split(
+    " ",
+  ),
+);
 
 export function neededTerms(
   { questions, sessions, speakers }: Conversation,
   inRange: ReadonlySet<string>,
 ): Needed {
   const spoken = sessions.flat();
-  const capitals = new Set(
-    spoken.flatMap(({ text }) => tokensOf(text).filter(isInnerCapital).map(bareToken)),
-  );
+  const isName = namesOf(spoken.flatMap(({ text }) => tokensOf(text)));
   const texts = new Map(spoken.map(({ id, text }) => [id, text]));
   const names = new Set(speakers.map((name) => name.toLowerCase()));
   const termsOf = (text: string) =>
     tokensOf(text)
-      .filter((token) => isNumber(token.text) || (isCapital(token.text) && capitals.has(bareToken(token))))
+      .filter((token) => isNumber(token.text) || (isCapital(token.text) && isName(bareToken(token))))
       .map(bareToken)
-      .filter((term) => !pronouns.has(term) && !names.has(term));
+      .filter((term) => !names.has(term));
   const evidence = new Set<string>();
   const answers: string[][] = [];
   const answerWords: string[][] = [];
@@ -52,6 +54,17 @@ export function wordsIn(text: string): Set<string> {
   return new Set(tokensOf(text).map(bareToken));
 }
 
+/** A name is more often written with a capital inside a sentence than without one. */
+function namesOf(tokens: readonly Token[]): (word: string) => boolean {
+  const balance = new Map<string, number>();
+  for (const token of tokens) {
+    const vote = isCapital(token.text) ? (token.isFirst ? 0 : 1) : -1;
+    const word = bareToken(token);
+    balance.set(word, (balance.get(word) ?? 0) + vote);
+  }
+  return (word) => (balance.get(word) ?? 0) > 0 && !/^i(?:'|$)/u.test(word);
+}
+
 interface Token {
   readonly text: string;
   readonly isFirst: boolean;
@@ -72,14 +85,10 @@ function bareToken({ text }: Token): string {
   return text.toLowerCase().replaceAll("’", "'").replace(/'s$/u, "");
 }
 
-function isInnerCapital({ text, isFirst }: Token): boolean {
-  return !isFirst && isCapital(text);
-}
-
 function isCapital(text: string): boolean {
   return /^\p{Lu}/u.test(text);
 }
 
 function isNumber(text: string): boolean {
-  return /^[$€£]?\d[\d.,:]*(?:st|nd|rd|th|s|k|am|pm|%)?$/iu.test(text);
+  return cardinals.has(text.toLowerCase()) || /^[$€£]?\d[\d.,:]*(?:st|nd|rd|th|s|k|am|pm|%)?$/iu.test(text);
 }

@@ -7,6 +7,8 @@ import type { Figure } from "./figure.js";
 const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]> }>>> = {
   assembly: () => import("./assembly.js"),
   ledger: () => import("./ledger.js"),
+  render: () => import("./render.js"),
+  summaries: () => import("./summaries.js"),
   tokens: () => import("./tokens.js"),
 };
 

@@ -25,7 +25,12 @@ const cold = createLedger({
   historyCacheBytes: 0,
   watchPollMs: 1_000,
 });
-const command = { thread: { $case: "session" as const, value: "s" }, effective: false, afterTurnId: "", lastTurns: 0 };
+const command = {
+  thread: { $case: "session" as const, value: "s" },
+  effective: false,
+  afterTurnId: "",
+  lastTurns: 0,
+};
 const batches: Buffer[] = [];
 for await (const batch of streamHistory(warm.ledger, tenantId, command)) batches.push(Buffer.concat(batch));
 

@@ -1,5 +1,6 @@
 import { anyText } from "./any-text.js";
 import { type Candidate, Cover, costOf } from "./cover.js";
+import { finishSteps } from "./finish-steps.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
 import { mustKeepLine } from "./must-keep.js";
@@ -31,11 +32,7 @@ const SHARE = {
  * - is empty only where there is nothing to summarize, or no room at all.
  */
 export function summarizeExtractively(task: SummaryTask, count: CountTokens): string {
-  const steps = extractiveSteps(task, count);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
+  return finishSteps(extractiveSteps(task, count));
 }
 
 /** The same in small steps, between which the caller may do something else. */

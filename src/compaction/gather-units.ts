@@ -3,6 +3,7 @@ import { clipChars, oneLine } from "./clip.js";
 import { cuesIn, tellsRelativeTime } from "./cues.js";
 import { readPrevious, speakerLabel } from "./previous-lines.js";
 import { type Sentence, sentencesIn } from "./sentences.js";
+import { asks, isEmptyTalk, withoutFillers } from "./small-talk.js";
 import type { SummaryTask } from "./summarizer.js";
 import { attachmentLine, changesSomething, resultsByCall, resultText, toolLine } from "./tool-lines.js";
 import type { Group, Unit } from "./unit.js";
@@ -20,15 +21,6 @@ const notSpeakers = new Set(
   "Note Error Warning Todo TODO Example Question Answer Output Input Result Results Summary Step Task Goal Plan Update Status Info Debug".split(
     " ",
   ),
-);
-
-const fillers =
-  "wow hey hi hello oh ah aw aww haha lol hmm well btw ok okay yeah yep yup thanks cool awesome great nice congrats so and also plus anyway definitely absolutely totally sure exactly".split(
-    " ",
-  );
-const filler = new RegExp(
-  `^(?:(?:${fillers.map((word) => `[${word[0]!.toUpperCase()}${word[0]}]${word.slice(1)}`).join("|")}|[Tt]hank you|[Bb]y the way)(?: so much| a lot| again| there)?(?:,? \\p{Lu}\\p{L}{1,20})?[,!.]+ )+(?=\\S)`,
-  "u",
 );
 
 /** Takes a task apart into what a summary can be made of, in order. Yields from time to time, for nothing but time. */
@@ -164,7 +156,7 @@ class TurnReader {
       readonly opening: number;
     },
   ): void {
-    const text = sentence.text.replaceAll("**", "").replace(filler, "");
+    const text = withoutFillers(sentence.text.replaceAll("**", ""));
     const { goal, fact, open } = cuesIn(text);
     const isUser = from.role === MessageRole.USER;
     const isOpening = from.opening >= 0 && from.opening < 6 && !isEmptyTalk(text);
@@ -201,18 +193,6 @@ class TurnReader {
     this.worked = 0;
     yield;
   }
-}
-
-/** Greetings and offers of help. */
-function isEmptyTalk(text: string): boolean {
-  return /^(?:hey|hi|hello|good (?:morning|afternoon|evening))\b.{0,24}$|\b(?:feel free|let me know|anything else|further (?:questions|assistance)|happy to (?:help|assist)|how (?:can|may) i (?:help|assist)|safe travels|thank you for)\b/iu.test(
-    text,
-  );
-}
-
-/** A question tells nothing, unless it is what the user wants. */
-function asks(text: string, isGoal: boolean): boolean {
-  return !isGoal && /[?？]\W{0,3}$/u.test(text);
 }
 
 function weightOf({ kind }: Sentence, role: MessageRole, isLabelled: boolean): number {

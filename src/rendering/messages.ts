@@ -1,0 +1,197 @@
+import type { Message, Part, PartContent, ToolCallPart, ToolResultPart } from "../domain/message.js";
+import { MessageRole } from "../domain/message.js";
+import { approvalText, madeUp, resultText, sentParts, textPart } from "./part-words.js";
+
+export * from "./part-words.js";
+
+/** A call with the one result that answers it. */
+export interface PairedCall {
+  readonly call: ToolCallPart;
+  /** The call's id in this body: valid for the provider, and of no other call in it. */
+  readonly id: string;
+  readonly result: ToolResultPart;
+  /** Which message gave the result; the call's own where none was recorded. */
+  readonly resultIndex: number;
+}
+
+/**
+ * A piece of the conversation in the order in which every provider takes it: the results of calls directly after the
+ * assistant messages that made them. Neighbours of the same role are left apart.
+ *
+ * - `system` and `user` hold only text, image, file and opaque parts;
+ * - `assistant` holds text, thinking, toolCall, image, file and opaque parts; `calls` has one entry for each toolCall,
+ *   in order;
+ * - `tool` has the calls of all the assistant steps directly before it. A `tool` step always follows an `assistant` one.
+ *
+ * `index` is the message that the step was made from.
+ */
+export type Step =
+  | { readonly role: "system" | "user"; readonly index: number; readonly parts: readonly Part[] }
+  | {
+      readonly role: "assistant";
+      readonly index: number;
+      readonly parts: readonly Part[];
+      readonly calls: readonly PairedCall[];
+    }
+  | { readonly role: "tool"; readonly calls: readonly PairedCall[] };
+
+type OpenCall = { -readonly [key in keyof PairedCall]: PairedCall[key] } & {
+  /** The call before with the same id that has no result either. */
+  namesake: OpenCall | undefined;
+};
+
+/**
+ * Puts a conversation in the order of `Step`. A result belongs to the last call of its id that has none yet; one
+ * without a call becomes the user's text, and a call without one gets an error that says so. Approvals become the
+ * user's text after the results. `newId` is asked once for each call, in order.
+ */
+export function pairedCalls(
+  messages: readonly Message[],
+  newId: (callId: string) => string,
+): readonly Step[] {
+  const pairing = new Pairing(newId);
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]!;
+    if (message.role === MessageRole.ASSISTANT) pairing.assistant(message, index);
+    else pairing.other(message, index);
+  }
+  pairing.endRun();
+  return pairing.steps;
+}
+
+const noCalls: readonly PairedCall[] = [];
+
+class Pairing {
+  readonly steps: Step[] = [];
+  readonly #open = new Map<string, OpenCall>();
+  readonly #tools = new Map<string, string>();
+  /** The calls of the assistant messages directly before, and what is to come after their results. */
+  #run: OpenCall[] = [];
+  #after: { readonly role: "user"; readonly index: number; readonly parts: Part[] }[] = [];
+
+  constructor(private readonly newId: (callId: string) => string) {}
+
+  assistant(message: Message, index: number): void {
+    const sent = sentParts(message);
+    let calls: OpenCall[] | undefined;
+    let after: Part[] | undefined;
+    for (const { content } of sent) {
+      if (content === undefined) continue;
+      if (content.$case === "toolCall") {
+        const opened = this.#opened(content.value, index);
+        if (calls === undefined) calls = [opened];
+        else calls.push(opened);
+      } else if (isAside(content)) {
+        after ??= [];
+        this.#aside(content, index, after);
+      }
+    }
+    const parts = after ? sent.filter(({ content }) => content && !isAside(content)) : sent;
+    this.steps.push({ role: "assistant", index, parts, calls: calls ?? noCalls });
+    if (after && after.length > 0) this.#after.push({ role: "user", index, parts: after });
+  }
+
+  other(message: Message, index: number): void {
+    this.endRun();
+    const sent = sentParts(message);
+    const role = message.role === MessageRole.SYSTEM ? "system" : "user";
+    if (sent.every(isPlain)) {
+      if (sent.length > 0) this.steps.push({ role, index, parts: sent });
+      return;
+    }
+    const kept: Part[] = [];
+    for (const part of sent) {
+      const content = part.content;
+      if (isPlain(part)) kept.push(part);
+      else if (content?.$case === "toolCall") {
+        kept.push(textPart(`[call of ${content.value.name}] ${content.value.argumentsJson}`));
+      } else if (content !== undefined && isAside(content)) this.#aside(content, index, kept);
+    }
+    if (kept.length > 0) this.steps.push({ role, index, parts: kept });
+  }
+
+  endRun(): void {
+    if (this.#run.length > 0) {
+      this.steps.push({ role: "tool", calls: this.#run });
+      this.#run = [];
+    }
+    if (this.#after.length > 0) {
+      this.steps.push(...this.#after);
+      this.#after = [];
+    }
+  }
+
+  #opened(call: ToolCallPart, index: number): OpenCall {
+    const id = this.newId(call.callId);
+    const namesake = this.#open.get(call.callId);
+    const opened: OpenCall = { call, id, result: unanswered, resultIndex: index, namesake };
+    this.#run.push(opened);
+    this.#open.set(call.callId, opened);
+    return opened;
+  }
+
+  /** Answers a call, or writes down in words what is neither a call nor plain. */
+  #aside(content: Aside, index: number, words: Part[]): void {
+    switch (content.$case) {
+      case "toolResult":
+        this.#answer(content.value, index, words);
+        break;
+      case "approvalRequest": {
+        const { approvalId, callId } = content.value;
+        const tool = this.#open.get(callId)?.call.name ?? "";
+        this.#tools.set(approvalId, tool);
+        words.push(textPart(approvalText(content.value, tool)));
+        break;
+      }
+      case "approvalAnswer": {
+        const tool = this.#tools.get(content.value.approvalId) ?? "";
+        words.push(textPart(approvalText(content.value, tool)));
+      }
+    }
+  }
+
+  #answer(result: ToolResultPart, index: number, words: Part[]): void {
+    const last = this.#open.get(result.callId);
+    if (last === undefined) {
+      words.push(...orphan(result));
+      return;
+    }
+    // Calls of one message that share an id are answered in their order.
+    let call = last;
+    let later: OpenCall | undefined;
+    while (call.namesake?.resultIndex === last.resultIndex) {
+      later = call;
+      call = call.namesake;
+    }
+    if (later !== undefined) later.namesake = call.namesake;
+    else if (call.namesake === undefined) this.#open.delete(result.callId);
+    else this.#open.set(result.callId, call.namesake);
+    call.result = result;
+    call.resultIndex = index;
+  }
+}
+
+type Aside = Extract<PartContent, { $case: "toolResult" | "approvalRequest" | "approvalAnswer" }>;
+
+function isAside(content: PartContent): content is Aside {
+  const kind = content.$case;
+  return kind === "toolResult" || kind === "approvalRequest" || kind === "approvalAnswer";
+}
+
+function isPlain({ content }: Part): boolean {
+  const kind = content?.$case;
+  return kind === "text" || kind === "image" || kind === "file" || kind === "opaque";
+}
+
+const unanswered: ToolResultPart = {
+  callId: "",
+  content: [{ content: { $case: "text", value: { text: madeUp.noResult } } }],
+  isError: true,
+};
+
+function orphan(result: ToolResultPart): Part[] {
+  const text = `[result of a call that is not shown] ${resultText(result)}`;
+  const parts = [textPart(text.trimEnd())];
+  for (const { content } of result.content) if (content && content.$case !== "text") parts.push({ content });
+  return parts;
+}

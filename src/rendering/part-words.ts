@@ -1,0 +1,158 @@
+import type {
+  ApprovalAnswerPart,
+  ApprovalRequestPart,
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ToolCallPart,
+  ToolResultPart,
+} from "../domain/message.js";
+import { ApprovalDecision } from "../domain/message.js";
+
+/** Who understands a signature or opaque data. */
+export type Family = "anthropic" | "openai" | "google";
+
+/** What stands where a provider wants content and a conversation has none. */
+export const madeUp = {
+  noResult: "[no result was recorded]",
+  emptyError: "[the tool failed and said nothing]",
+  /** Before a conversation that begins with the assistant. */
+  start: "[earlier messages are not shown]",
+  /** After a conversation that ends with the assistant. */
+  end: "[continue]",
+  /** Instead of a conversation with nothing in it. */
+  nothing: "[empty message]",
+} as const;
+
+export function familyOf(provider: string): Family | undefined {
+  if (provider === "anthropic" || provider === "openai" || provider === "google") return provider;
+  const name = provider.toLowerCase();
+  if (name.startsWith("anthropic")) return "anthropic";
+  if (name.startsWith("openai")) return "openai";
+  if (name.startsWith("google") || name.startsWith("gemini") || name.startsWith("vertex")) return "google";
+  return undefined;
+}
+
+/** Whether a provider takes it as text: several refuse what is only white space. */
+export function hasText(text: string): boolean {
+  const first = text.charCodeAt(0);
+  return (first > 32 && first < 127) || text.trim() !== "";
+}
+
+/** A message's parts as they are sent. */
+export function sentParts(message: Message): readonly Part[] {
+  return message.contextParts.length === 0 ? message.parts : [...message.contextParts, ...message.parts];
+}
+
+export function textPart(text: string): Part {
+  return { content: { $case: "text", value: { text } } };
+}
+
+/** An operator's instruction within the conversation, for providers that take none there. */
+export function systemText(text: string): string {
+  return `[instruction of the operator]\n${text}`;
+}
+
+/** The first characters of a text, never half of one. */
+export function cut(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const last = text.charCodeAt(maxLength - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxLength - 1 : maxLength);
+}
+
+const typesByExtension: ReadonlyMap<string, string> = new Map([
+  ["csv", "text/csv"],
+  ["gif", "image/gif"],
+  ["html", "text/html"],
+  ["jpeg", "image/jpeg"],
+  ["jpg", "image/jpeg"],
+  ["json", "application/json"],
+  ["md", "text/markdown"],
+  ["pdf", "application/pdf"],
+  ["png", "image/png"],
+  ["txt", "text/plain"],
+  ["webp", "image/webp"],
+]);
+
+/** A media type without its parameters; where none is given, what the name or the address says. Empty for unknown. */
+export function mediaTypeOf(part: ImagePart | FilePart): string {
+  const given = part.mediaType.split(";", 1)[0]!.trim().toLowerCase();
+  if (given !== "") return given === "image/jpg" ? "image/jpeg" : given;
+  const address = part.source?.$case === "uri" ? part.source.value.split(/[?#]/, 1)[0]! : "";
+  for (const name of ["name" in part ? part.name : "", address]) {
+    const type = typesByExtension.get(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
+    if (type !== undefined) return type;
+  }
+  return "";
+}
+
+/** Whether a file of this type can be read as text. */
+export function isTextType(mediaType: string): boolean {
+  return mediaType.startsWith("text/") || /^application\/(.+\+)?(json|xml|yaml|x-yaml)$/.test(mediaType);
+}
+
+/** A picture in words, for a provider or a place that cannot take it. */
+export function imageText({ mediaType }: ImagePart): string {
+  return mediaType === "" ? "[image]" : `[image, ${mediaType}]`;
+}
+
+/** A file in words, for a provider or a place that cannot take it. */
+export function fileText({ name, mediaType }: FilePart): string {
+  const facts = [name, mediaType].filter((fact) => fact !== "");
+  return facts.length === 0 ? "[file]" : `[file ${facts.join(", ")}]`;
+}
+
+/** An approval in words. `tool` is what the approved call calls; empty where it is not known. */
+export function approvalText(
+  approval: Partial<Pick<ApprovalRequestPart, "prompt">> &
+    Partial<Pick<ApprovalAnswerPart, "decision" | "reason">>,
+  tool: string,
+): string {
+  const of = tool === "" ? "" : ` of ${tool}`;
+  if (approval.decision === undefined) {
+    return approval.prompt ? `[approval${of} asked: ${approval.prompt}]` : `[approval${of} asked]`;
+  }
+  const decision = approval.decision === ApprovalDecision.APPROVED ? "approved" : "denied";
+  return approval.reason
+    ? `[approval${of}: ${decision}, ${approval.reason}]`
+    : `[approval${of}: ${decision}]`;
+}
+
+/** The text of a result; its pieces on lines of their own. */
+export function resultText({ content }: ToolResultPart): string {
+  const only = content.length === 1 ? content[0]!.content : undefined;
+  if (only?.$case === "text") return only.value.text;
+  const texts: string[] = [];
+  for (const { content: piece } of content) if (piece?.$case === "text") texts.push(piece.value.text);
+  return texts.join("\n");
+}
+
+/** Reading a text costs several times what writing it does, and the calls of history are rendered in every turn. */
+const readArguments = new WeakMap<ToolCallPart, { readonly [key: string]: unknown }>();
+
+/** A call's arguments. What is not a JSON object is wrapped as it is. */
+export function callArguments(call: ToolCallPart): { readonly [key: string]: unknown } {
+  const { argumentsJson } = call;
+  if (argumentsJson === "" || argumentsJson === "{}") return {};
+  let read = readArguments.get(call);
+  if (read === undefined) {
+    read = parseObject(argumentsJson) ?? { _raw: argumentsJson };
+    readArguments.set(call, read);
+  }
+  return read;
+}
+
+/** The object that a JSON text holds; undefined where it holds none, or one that cannot be written as UTF-8. */
+export function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  // Only half of a surrogate pair is written with such an escape, and providers refuse that.
+  if (/\\u[dD]/.test(text) && JSON.stringify(value).includes("\\ud")) return undefined;
+  return value as { readonly [key: string]: unknown };
+}
