@@ -94,6 +94,7 @@ export class AssemblyFixture {
         result: undefined,
         status: TurnStatus.COMPLETED,
         abandonOpenItems: false,
+        assembly: undefined,
       });
       parentTurnId = answer.headTurnId;
       if (lengths.some((length) => length === turn)) await this.fork(String(turn), parentTurnId);

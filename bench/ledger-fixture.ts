@@ -59,6 +59,7 @@ export class LedgerFixture {
         result: undefined,
         status: TurnStatus.COMPLETED,
         abandonOpenItems: false,
+        assembly: undefined,
       });
       parentTurnId = answer.headTurnId;
     }

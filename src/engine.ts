@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
 import { Compactor } from "./assembly/compaction/compactor.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { createSystemCache } from "./assembly/system.js";
@@ -11,6 +12,7 @@ import { parseContextSettings } from "./capsule/context-settings.js";
 import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
 import type { Config } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
+import type { Receipt } from "./contract/gen/quire/v1/assembly.js";
 import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
@@ -77,6 +79,7 @@ export async function openEngine(
     capsules: capsules.reader,
     workspaces: workspaces.reader,
     receipts,
+    recentReceipts: new LRUCache<string, Receipt>({ max: 10_000 }),
     counter,
     catalogue,
     knobTable,

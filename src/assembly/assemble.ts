@@ -1,5 +1,6 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
+import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
 import { type ContextUse, contextUse } from "./budget-use.js";
 import { type CompactionNotice, compactHistory, readHistory } from "./compact-history.js";
 import { contextMessage } from "./context-message.js";
@@ -7,7 +8,10 @@ import { buildCurrent, type CurrentStage } from "./current-message.js";
 import type { AssemblyDeps } from "./deps.js";
 import { buildHistory, type HistoryStage } from "./history.js";
 import { type ContextPlan, plan } from "./plan.js";
+import { type CacheStage, planCaching } from "./plan-caching.js";
+import { settlePrefix } from "./prefix/settle-prefix.js";
 import { keepReceipt } from "./receipt.js";
+import { renderStages } from "./render-context.js";
 import { type ResolvedContext, resolve } from "./resolve.js";
 import { requireLane } from "./strict.js";
 import { buildSystem, type SystemStage } from "./system.js";
@@ -21,9 +25,11 @@ export type AssemblyEvent =
   | { readonly kind: "compaction"; readonly notice: CompactionNotice }
   | { readonly kind: "history"; readonly history: HistoryStage }
   | { readonly kind: "current"; readonly current: CurrentStage }
+  | { readonly kind: "rendered"; readonly rendered: RenderedBody }
   | {
       readonly kind: "completed";
       readonly use: ContextUse;
+      readonly cache: CacheStage;
       readonly context: AssembledContext;
       readonly contextWire: Buffer;
     };
@@ -34,7 +40,7 @@ export interface CallLimits {
   readonly deadlineMs?: number | undefined;
 }
 
-/** The pipeline: resolve, plan, tools, system, event, compaction, history, receipt. */
+/** The pipeline: resolve, plan, tools, system, event, compaction, history, cache plan, body, receipt. */
 export async function* assemble(
   deps: AssemblyDeps,
   tenantId: string,
@@ -50,13 +56,15 @@ export async function* assemble(
   requireLane(resolved, planned, "tools", tools.tokens);
   yield { kind: "tools", tools };
 
-  const system = await buildSystem(deps, resolved, planned, tools);
-  requireLane(resolved, planned, "system", system.tokens);
+  const live = await buildSystem(deps, resolved, planned, tools);
+  requireLane(resolved, planned, "system", live.tokens);
+  const prefix = await settlePrefix(deps, resolved, planned, tools, live, signal);
+  const { system } = prefix;
   yield { kind: "system", system };
   signal?.throwIfAborted();
 
   // The event is counted before the cut, so that the cut never has to be taken back.
-  const current = await buildCurrent(deps, resolved, planned);
+  const current = await buildCurrent(deps, resolved, planned, prefix.updates);
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, planned, others, signal);
@@ -70,8 +78,11 @@ export async function* assemble(
 
   const stages = { tools, system, history, current };
   const use = contextUse(resolved, planned, stages);
+  const cache = await planCaching(deps, resolved, stages, prefix);
   const context = contextMessage(resolved, stages, use);
+  const rendered = renderStages(deps, resolved, stages, context, cache);
+  if (rendered) yield { kind: "rendered", rendered };
   const contextWire = Buffer.from(AssembledContext.encode(context).finish());
-  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, contextWire);
-  yield { kind: "completed", use, context, contextWire };
+  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, cache, contextWire);
+  yield { kind: "completed", use, cache, context, contextWire };
 }

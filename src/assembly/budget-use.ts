@@ -1,4 +1,5 @@
 import type { LanePlan } from "../budget/limits.js";
+import { unscaled } from "../budget/token-scale.js";
 import {
   ConceptualLayer,
   type ContextHashes,
@@ -85,7 +86,7 @@ function budgetOf(
 ): TokenBudget {
   const { limits, lanes } = plan;
   const total = used.system + used.history + used.memory + used.tools + used.buffer;
-  const { exact, ratio, margin } = resolved.scale;
+  const { exact, ratio, margin, version } = resolved.scale;
   return {
     modelLimit: limits.modelLimit,
     reserveResponse: limits.reserveResponse,
@@ -110,5 +111,7 @@ function budgetOf(
     exact,
     ratio,
     margin,
+    calibrationVersion: version,
+    countedTokens: unscaled(resolved.scale, total),
   };
 }

@@ -1,5 +1,6 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
+import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
 import { assemble, type CallLimits } from "./assemble.js";
 import type { Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
@@ -10,6 +11,8 @@ export interface BuiltContext {
   readonly rest: AssembledContext;
   /** The rest in wire form, without its system prompt and its tools, as receipts keep it. */
   readonly contextWire: Buffer;
+  /** The provider's request body, if it was asked for. */
+  readonly rendered: RenderedBody | undefined;
 }
 
 /** The same engine as the stream, folded. */
@@ -21,10 +24,12 @@ export async function buildContext(
 ): Promise<BuiltContext> {
   const stages: Partial<{ -readonly [Key in keyof Stages]: Stages[Key] }> = {};
   let completed: { readonly context: AssembledContext; readonly contextWire: Buffer } | undefined;
+  let rendered: RenderedBody | undefined;
   for await (const event of assemble(deps, tenantId, { ...request, have: undefined }, limits)) {
     if (event.kind === "tools") stages.tools = event.tools;
     else if (event.kind === "system") stages.system = event.system;
     else if (event.kind === "history") stages.history = event.history;
+    else if (event.kind === "rendered") rendered = event.rendered;
     else if (event.kind === "completed") completed = event;
   }
   const { tools, system, history } = stages;
@@ -32,6 +37,7 @@ export async function buildContext(
     history: history!.allPieces(),
     rest: { ...completed!.context, systemPrompt: system!.text, tools: tools!.tools },
     contextWire: completed!.contextWire,
+    rendered,
   };
 }
 

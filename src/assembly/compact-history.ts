@@ -11,7 +11,7 @@ import type { AssemblyDeps } from "./deps.js";
 import { type HistoryRooms, historyRooms, isClean, type OtherTokens, summaryCost } from "./history.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
-import { type EffectiveThread, findEffective, readWindow, type ThreadWindow } from "./thread-window.js";
+import { type EffectiveThread, readWindow, type ThreadWindow } from "./thread-window.js";
 
 /** What is said about a compaction while it is made. */
 export type CompactionNotice =
@@ -37,6 +37,8 @@ export type CompactionNotice =
 const beforeTurnShare = 0.6;
 /** How long an assembly without a deadline waits for a compaction. */
 const longestWaitMs = 60_000;
+/** So much of the wait may go to one that is being prepared; the rest is for one that is made instead. */
+const preparedShare = 0.4;
 
 /** The thread as it can be shown, and whether it should be compacted first. */
 export interface HistoryState {
@@ -55,7 +57,7 @@ export async function readHistory(
 ): Promise<HistoryState> {
   const rooms = historyRooms(resolved, plan, others);
   const goal = goalOf(resolved, plan, others, rooms);
-  const thread = await findEffective(deps, resolved);
+  const { thread } = resolved;
   const window = await readShown(deps, resolved, thread, goal, signal);
   if (!mayCompact(resolved)) return { thread, window, job: undefined };
   const { settings, session, tenantId } = resolved;
@@ -78,6 +80,8 @@ export async function* compactHistory(
   const { job } = state;
   if (!job) return state.window;
   const { goal, settings, trigger } = job;
+  const { tenantId, session } = resolved;
+  await deps.compactor.prepared(tenantId, session.id, waitOf(deadlineMs) * preparedShare, signal);
   const ready = await swapIn(deps, resolved, state, signal);
   if (ready) {
     yield { kind: "finished", row: ready.compaction! };

@@ -8,6 +8,7 @@ import { countMessages } from "../ledger/message-text.js";
 import { eventCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
 import type { ContextPlan } from "./plan.js";
+import type { SectionUpdate } from "./prefix/section-update.js";
 import type { ResolvedContext } from "./resolve.js";
 import { cutMarker, isStrictTruncate, truncateText } from "./strict.js";
 
@@ -25,6 +26,7 @@ export async function buildCurrent(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   plan: ContextPlan,
+  updates: readonly SectionUpdate[] = [],
 ): Promise<CurrentStage> {
   const { event } = resolved.request;
   if (!event) {
@@ -37,7 +39,7 @@ export async function buildCurrent(
       candidates: [],
     };
   }
-  const context = `${contextLines(resolved, event).join("\n")}\n\n`;
+  const context = `${contextLines(resolved, event, updates).join("\n")}\n\n`;
   const whole = messageOf(resolved, event, context, event.content);
   const wholeTokens = await tokensOf(deps, resolved, whole);
   const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
@@ -56,7 +58,7 @@ export async function buildCurrent(
   };
 }
 
-function contextLines(resolved: ResolvedContext, event: Event): string[] {
+function contextLines(resolved: ResolvedContext, event: Event, updates: readonly SectionUpdate[]): string[] {
   const { role, settings, capsule, nowMs } = resolved;
   const lines = [`Current time: ${new Date(nowMs).toISOString()}`, `Timezone: ${event.timezone || "UTC"}`];
   if (role !== AgentRole.WORKER) {
@@ -68,6 +70,7 @@ function contextLines(resolved: ResolvedContext, event: Event): string[] {
   for (const prompt of capsule.body?.persona?.injectionPrompts ?? []) {
     if (prompt.trigger !== "start" && event.triggers.includes(prompt.trigger)) lines.push(prompt.content);
   }
+  for (const update of updates) lines.push(update.text);
   for (const hook of event.hooks) lines.push(hook.content);
   return lines;
 }

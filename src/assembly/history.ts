@@ -4,12 +4,14 @@ import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.
 import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { sha256 } from "../domain/hash.js";
+import { MessageRole } from "../domain/message.js";
 import { QuireError } from "../errors/quire-error.js";
+import { decodeMessages } from "../ledger/message-codec.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { historyCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
 import { type FittedTurns, fitTurns } from "./fit-turns.js";
-import { turnPieces } from "./history-bytes.js";
+import { turnPieces, unansweredTokens } from "./history-bytes.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 import { laneExceeded } from "./strict.js";
@@ -24,6 +26,17 @@ export interface HistoryStage {
   readonly tokens: number;
   readonly candidates: readonly Candidate[];
   readonly floors: readonly string[];
+  /** The turns of which something is shown, oldest first. */
+  readonly shown: readonly WindowTurn[];
+  /** Every message that is shown. */
+  messages(): readonly ShownMessage[];
+}
+
+/** A message of the history, as a cache sees it. */
+export interface ShownMessage {
+  readonly turnId: string;
+  readonly isAssistant: boolean;
+  readonly o200kTokens: number;
 }
 
 interface Chosen {
@@ -236,7 +249,45 @@ async function stage(
     tokens,
     candidates: candidates(resolved, window, chosen, tokens),
     floors: [...foldedFloors(resolved, compaction, oldestFirst), ...chosen.floors],
+    shown: oldestFirst,
+    messages: () => shownMessages(compaction, oldestFirst, chosen, clean),
   };
+}
+
+function shownMessages(
+  compaction: CompactionRow | undefined,
+  oldestFirst: readonly WindowTurn[],
+  { fitted }: Chosen,
+  clean: boolean,
+): ShownMessage[] {
+  const message = (turnId: string, isAssistant: boolean, o200kTokens: number): ShownMessage => ({
+    turnId,
+    isAssistant,
+    o200kTokens,
+  });
+  const summary = compaction ? [message(compaction.id, false, summaryCost(compaction).tokens)] : [];
+  const ofTurn = (turn: WindowTurn): ShownMessage[] => {
+    const { turnId } = turn.stored;
+    // What was split or elided is no longer what the index says.
+    if (fitted) {
+      return fitted.piecesOf(turn).flatMap((piece) =>
+        decodeMessages(piece).map(({ role, o200kTokens, contextO200kTokens }) => {
+          const tokens = o200kTokens + contextO200kTokens + messageOverheadTokens;
+          return message(turnId, role === MessageRole.ASSISTANT, tokens);
+        }),
+      );
+    }
+    const spoken = turn.facts.messages.filter((facts) => facts.role !== "S");
+    return [
+      ...spoken.map((facts) =>
+        message(turnId, facts.role === "A", clean ? facts.cleanTokens : facts.sentTokens),
+      ),
+      ...(turn.unanswered.length > 0
+        ? [message(turnId, false, unansweredTokens(turn.unanswered.length))]
+        : []),
+    ];
+  };
+  return [...summary, ...oldestFirst.flatMap(ofTurn)];
 }
 
 /** Why fewer of the last turns are whole than should be, where it was the compaction that had to give way. */

@@ -2,6 +2,7 @@ import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import { toMicroseconds } from "../domain/clock.js";
 import type { ContextUse, Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
+import type { CacheStage } from "./plan-caching.js";
 import type { ResolvedContext } from "./resolve.js";
 
 /** Puts together what there is to say about an assembly, and hands it to be written behind. */
@@ -10,6 +11,7 @@ export function keepReceipt(
   resolved: ResolvedContext,
   stages: Stages,
   use: ContextUse,
+  cache: CacheStage,
   contextWire: Buffer,
 ): void {
   const { tools, system, history, current } = stages;
@@ -30,7 +32,10 @@ export function keepReceipt(
     floors: [...use.floors],
     warnings: [...use.warnings],
     createTime: new Date(resolved.nowMs),
+    cachePlan: cache.plan,
+    prefix: cache.prefix,
   };
+  deps.recentReceipts.set(`${resolved.tenantId}/${receipt.id}`, receipt);
   deps.receipts.add(
     {
       tenantId: resolved.tenantId,

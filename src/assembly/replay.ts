@@ -51,6 +51,7 @@ export async function replayContext(
     toolsWire,
     history,
     contextWire: stored.contextWire,
+    rendered: undefined,
     rest: {
       ...context,
       systemPrompt: systemBytes.toString("utf8"),

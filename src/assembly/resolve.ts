@@ -12,6 +12,8 @@ import type { ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WorkspaceView } from "../workspace/workspace-reader.js";
 import type { AssemblyDeps } from "./deps.js";
+import { findPin, type Pin } from "./prefix/pin.js";
+import { type EffectiveThread, findEffective } from "./thread-window.js";
 
 /** Everything that a request names, found. */
 export interface ResolvedContext {
@@ -23,6 +25,10 @@ export interface ResolvedContext {
   readonly epoch: number;
   readonly head: ParentTurn | undefined;
   readonly activeTurn: TurnRow | undefined;
+  /** The thread with the compaction that applies to it. */
+  readonly thread: EffectiveThread;
+  /** The context before this one, for the same model and role. */
+  readonly pin: Pin | undefined;
   readonly role: AgentRole;
   readonly task: string;
   readonly capsule: Capsule;
@@ -33,7 +39,7 @@ export interface ResolvedContext {
   readonly model: FoundModel;
   readonly modelName: string;
   readonly provider: string;
-  readonly scale: TokenScale;
+  readonly scale: TokenScale & { readonly version: number };
   readonly warnings: string[];
 }
 
@@ -55,6 +61,9 @@ export async function resolve(
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
   const role = request.role === AgentRole.UNSPECIFIED ? AgentRole.UNIFIED : request.role;
+  const nowMs = deps.clock.now();
+  const thread = await findEffective(deps, { tenantId, session, epoch, head, activeTurn });
+  const pin = await findPin(deps, thread, modelName, role, nowMs);
   const derived = deriveSettings(capsule.body!, deps.knobTable);
   const warnings = [
     ...(model.known
@@ -70,11 +79,13 @@ export async function resolve(
     request,
     tenantId,
     assemblyId: deps.ids.next(),
-    nowMs: deps.clock.now(),
+    nowMs,
     session,
     epoch,
     head,
     activeTurn,
+    thread,
+    pin,
     role,
     task: request.task || (role === AgentRole.WORKER ? await taskOf(deps, tenantId, session.id) : ""),
     capsule,
@@ -85,9 +96,17 @@ export async function resolve(
     model,
     modelName,
     provider: request.provider || defaults?.provider || model.entry.provider,
-    scale: scaleOf(model.entry),
+    scale: pinnedScale(thread, pin) ?? { ...scaleOf(model.entry), version: 0 },
     warnings,
   };
+}
+
+/** The scale of the context before stays in force until the next compaction, so that the cut does not wander. */
+function pinnedScale(thread: EffectiveThread, pin: Pin | undefined): ResolvedContext["scale"] | undefined {
+  const { budget, historyLayer } = pin?.receipt ?? {};
+  if (!budget || historyLayer?.compactionId !== (thread.compaction?.id ?? "")) return undefined;
+  const { exact, ratio, margin, calibrationVersion: version } = budget;
+  return { exact, ratio, margin, version };
 }
 
 async function activeTurnOf(

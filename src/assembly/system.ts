@@ -4,6 +4,7 @@ import {
   type Candidate,
   ConceptualLayer,
   type InputHash,
+  type Receipt,
   type Section,
 } from "../contract/gen/quire/v1/assembly.js";
 import { sha256 } from "../domain/hash.js";
@@ -39,7 +40,7 @@ interface CountedPrompt {
   }[];
 }
 
-/** Prompts by the hash of all that they are made from. */
+/** Prompts by the hash of all that they are made from, and by their own. */
 export type SystemCache = LRUCache<string, CountedPrompt>;
 
 export function createSystemCache(): SystemCache {
@@ -73,10 +74,39 @@ export async function buildSystem(
   if (!counted) {
     counted = await count(deps, draftSections(deps, resolved, tools, override?.text));
     deps.systemCache.set(key, counted);
+    deps.systemCache.set(textKey(counted.hash), counted);
   }
   const whole = stage(counted, resolved.scale, inputs);
   if (!isStrictTruncate(resolved) || whole.tokens <= plan.lanes.system) return whole;
   return truncated(deps, resolved, plan, counted, inputs);
+}
+
+/** A system prompt of an earlier context, as it was. Undefined where it is no longer kept. */
+export async function earlierSystem(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  earlier: Pick<Receipt, "sections" | "hashes">,
+  inputs: readonly InputHash[],
+): Promise<SystemStage | undefined> {
+  const hash = earlier.hashes!.system;
+  let counted = deps.systemCache.get(textKey(hash));
+  if (!counted) {
+    const bytes = await deps.receipts.findBlob(resolved.tenantId, hash);
+    if (!bytes) return undefined;
+    const texts = earlier.sections.map(({ offset, length }) =>
+      bytes.toString("utf8", offset, offset + length),
+    );
+    counted = await count(
+      deps,
+      earlier.sections.map(({ name, layer }, index) => ({ name, layer, text: texts[index]! })),
+    );
+    deps.systemCache.set(textKey(hash), counted);
+  }
+  return stage(counted, resolved.scale, inputs);
+}
+
+function textKey(hash: Buffer): string {
+  return `text ${hash.toString("base64")}`;
 }
 
 function stage(counted: CountedPrompt, scale: TokenScale, inputs: readonly InputHash[]): SystemStage {

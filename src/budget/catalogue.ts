@@ -45,6 +45,8 @@ const modelEntry = z
       writePrice: 1,
       readPrice: 1,
     }),
+    /** Whether the model takes a temperature; some refuse it. */
+    takesTemperature: z.boolean().default(true),
     /** US dollars for a million input tokens, where an operator gives it. */
     inputPrice: z.number().min(0).optional(),
   })

@@ -5,6 +5,7 @@ import {
   type ContextSettings,
   compressionStrategies,
   type ModelLimits,
+  PrefixPolicy,
 } from "../domain/context-settings.js";
 
 const reserve = z.number().int().min(0).max(10_000_000).optional();
@@ -39,6 +40,7 @@ const settingsFile = z.strictObject({
   halfLifeTurns: z.number().int().min(1).max(10_000).optional(),
   summaryTokens: z.number().int().min(16).max(1_000_000).optional(),
   softThreshold: z.number().min(0.1).max(1).optional(),
+  prefix: z.enum([PrefixPolicy.STABLE, PrefixPolicy.LIVE]).default(PrefixPolicy.STABLE),
 });
 
 /** The server's own settings, from a file in the contract's JSON form. Throws with every problem and its path. */
@@ -57,6 +59,8 @@ export interface ResolvedSettings {
   readonly includeSchemas: boolean;
   readonly activityLimit: number;
   readonly compaction: CompactionSettings;
+  /** Whether the system prompt is made anew each time. */
+  readonly isPrefixLive: boolean;
   /** undefined: no cap. */
   readonly maxMessages: number | undefined;
   readonly keepTurns: number;
@@ -110,6 +114,7 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
       summaryTokens: first("summaryTokens"),
       softThreshold: first("softThreshold") ?? 0.85,
     },
+    isPrefixLive: strongestFirst.map((layer) => layer?.prefix).find(isPrefixPolicy) === PrefixPolicy.LIVE,
     maxMessages: first("maxMessages"),
     keepTurns: first("keepTurns") ?? 3,
     policy: strongestFirst.map((layer) => layer?.policy).find(isPolicy) ?? BudgetPolicy.ELASTIC,
@@ -122,6 +127,10 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
 
 function isPolicy(policy: BudgetPolicy | undefined): policy is ResolvedSettings["policy"] {
   return policy !== undefined && policy !== BudgetPolicy.UNSPECIFIED && policy !== BudgetPolicy.UNRECOGNIZED;
+}
+
+function isPrefixPolicy(policy: PrefixPolicy | undefined): boolean {
+  return policy === PrefixPolicy.STABLE || policy === PrefixPolicy.LIVE;
 }
 
 function mergeLimits(weakestFirst: readonly Layer[]): ReadonlyMap<string, ModelLimits> {

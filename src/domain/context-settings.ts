@@ -7,6 +7,14 @@ export const BudgetPolicy = {
 } as const;
 export type BudgetPolicy = (typeof BudgetPolicy)[keyof typeof BudgetPolicy];
 
+export const PrefixPolicy = {
+  UNSPECIFIED: "PREFIX_POLICY_UNSPECIFIED",
+  STABLE: "PREFIX_POLICY_STABLE",
+  LIVE: "PREFIX_POLICY_LIVE",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type PrefixPolicy = (typeof PrefixPolicy)[keyof typeof PrefixPolicy];
+
 /** How a context is made, as one of server, capsule or request says it. */
 export interface ContextSettings {
   readonly includeDescriptions?: boolean | undefined;
@@ -26,6 +34,7 @@ export interface ContextSettings {
   readonly halfLifeTurns?: number | undefined;
   readonly summaryTokens?: number | undefined;
   readonly softThreshold?: number | undefined;
+  readonly prefix: PrefixPolicy;
 }
 
 /** How history gives way when it no longer fits. */

@@ -103,6 +103,7 @@ export interface Turn {
   readonly chainHash: Buffer;
   readonly createTime: Date | undefined;
   readonly completeTime: Date | undefined;
+  readonly assemblyId: string;
 }
 
 export interface ToolInvocation {

@@ -6,11 +6,13 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import {
+  type AnsweredAssembly,
   draftMessages,
   guardParent,
   locate,
   messageRow,
   newTurn,
+  pinOf,
   stateUnder,
   withMessages,
 } from "./turn-draft.js";
@@ -23,6 +25,8 @@ export interface BeginTurn {
   readonly details: TurnDetails | undefined;
   readonly messages: readonly Message[];
   readonly abandonOpenItems: boolean;
+  /** The assembly that the turn answers to. */
+  readonly assembly: AnsweredAssembly | undefined;
 }
 
 export interface BegunTurn {
@@ -53,11 +57,12 @@ export async function beginTurn(
       const state = stateUnder(parent, command.abandonOpenItems);
       extendState(state, located);
       const details = command.details ?? emptyTurnDetails;
-      const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs);
+      const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs, command.assembly?.assemblyId ?? "");
       const turn = withMessages(begun, draft, state);
       return {
         turn,
         messages: messageRow(draft, turn, 0, state),
+        pin: pinOf(turn, command.assembly),
         answer: { turn: viewTurn(turn), messageIds: draft.ids },
       };
     },

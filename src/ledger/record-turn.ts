@@ -14,11 +14,13 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import {
+  type AnsweredAssembly,
   draftMessages,
   guardParent,
   locate,
   messageRow,
   newTurn,
+  pinOf,
   placeTurn,
   stateUnder,
   withMessages,
@@ -35,6 +37,8 @@ export interface RecordTurn {
   readonly result: AgentResult | undefined;
   readonly status: TurnStatus;
   readonly abandonOpenItems: boolean;
+  /** The assembly that the turn answers to. */
+  readonly assembly: AnsweredAssembly | undefined;
 }
 
 export interface RecordedTurn {
@@ -74,7 +78,7 @@ export async function recordTurn(
     extendState(state, located);
     checkEnd(state, status, located.at(-1)!.field);
     const details = command.details ?? emptyTurnDetails;
-    const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs);
+    const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs, command.assembly?.assemblyId ?? "");
     const wire = messageRow(draft, begun, 0, state)!;
     const ended = withResult(
       withMessages(begun, draft, state),
@@ -108,6 +112,7 @@ export async function recordTurn(
       messages: { ...wire, branchId: turn.branchId, depth: turn.depth },
       branch,
       headMove,
+      pin: headMove && pinOf(turn, command.assembly),
       answer: {
         turn: viewTurn(turn),
         messageIds: draft.ids,

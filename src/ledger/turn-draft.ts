@@ -10,6 +10,7 @@ import type {
   HeadMoveRow,
   MessageRow,
   ParentTurn,
+  PinRow,
   SessionHead,
   TurnRow,
 } from "../storage/ledger/rows.js";
@@ -95,6 +96,7 @@ export function newTurn(
   parentTurnId: string,
   details: TurnDetails,
   createdUs: bigint,
+  assemblyId: string,
 ): TurnRow {
   return {
     tenantId,
@@ -129,7 +131,22 @@ export function newTurn(
     chainHash: null,
     createdUs,
     completedUs: null,
+    assemblyId: assemblyId || null,
   };
+}
+
+/** The context that a turn answers to. */
+export interface AnsweredAssembly {
+  readonly assemblyId: string;
+  readonly model: string;
+  readonly role: string;
+}
+
+/** What pins a context: the session's next one for the model and role should begin as it did. */
+export function pinOf(turn: TurnRow, assembly: AnsweredAssembly | undefined): PinRow | undefined {
+  if (!assembly) return undefined;
+  const { tenantId, sessionId, id: turnId, createdUs: pinnedUs } = turn;
+  return { tenantId, sessionId, turnId, pinnedUs, ...assembly };
 }
 
 /** The turn with a draft's messages counted in, and what they leave open. */

@@ -72,6 +72,7 @@ export function viewTurn(row: TurnRow): Turn {
     chainHash: Buffer.from(row.chainHash ?? []),
     createTime: fromMicroseconds(row.createdUs),
     completeTime: row.completedUs === null ? undefined : fromMicroseconds(row.completedUs),
+    assemblyId: row.assemblyId ?? "",
   };
 }
 

@@ -14,7 +14,7 @@ export async function compactionRow(
   job: Pick<CompactionJob, "thread" | "trigger" | "settings" | "instructions" | "isPrepared"> & {
     readonly goal: Pick<CompactionGoal, "keepTurns" | "targetTokens">;
   },
-  plan: FoldPlan,
+  plan: Omit<FoldPlan, "mustKeep">,
   made: MadeSummary,
 ): Promise<CompactionRow> {
   const { thread, goal, settings } = job;

@@ -33,7 +33,8 @@ const backgroundLimitMs = 120_000;
  */
 export class Compactor {
   private readonly running = new Map<string, Promise<JobOutcome>>();
-  private readonly background = new Set<Promise<void>>();
+  /** By session: what is being prepared. */
+  private readonly preparing = new Map<string, Promise<void>>();
   private readonly goals = new LRUCache<string, RememberedGoal>({ max: 10_000 });
   private readonly stopping = new AbortController();
 
@@ -43,16 +44,14 @@ export class Compactor {
   ) {}
 
   /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. */
-  async run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
-    const made = this.join(job);
-    const timer = new AbortController();
-    const gone = signal ? AbortSignal.any([signal, timer.signal]) : timer.signal;
-    try {
-      return await Promise.race([made, sleep(waitMs, undefined, { signal: gone }).catch(() => undefined)]);
-    } finally {
-      timer.abort();
-      signal?.throwIfAborted();
-    }
+  run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
+    return within(this.join(job), waitMs, signal);
+  }
+
+  /** Waits for what is being prepared for a session, if anything is. */
+  async prepared(tenantId: string, sessionId: string, waitMs: number, signal?: AbortSignal): Promise<void> {
+    const done = this.preparing.get(`${tenantId}/${sessionId}`);
+    if (done) await within(done, waitMs, signal);
   }
 
   private join(job: CompactionJob): Promise<JobOutcome> {
@@ -60,18 +59,32 @@ export class Compactor {
     const key = [tenantId, session.id, compaction?.id, head?.id, activeTurn?.id, job.isPrepared].join("/");
     let made = this.running.get(key);
     if (!made) {
-      const { compactions } = this.deps.ledger;
-      made = makeCompaction(this.deps, job, this.stopping.signal, async (row, thread) =>
-        asOutcome(
-          await compactions.write(noKey<CompactionOutcome>(tenantId), row, thread, (outcome) => outcome),
-        ),
-      ).finally(() => this.running.delete(key));
+      made = this.make(job).finally(() => this.running.delete(key));
       // Who waits hears of it; if nobody waits any more, the log does.
-      made.catch(this.onError);
+      made.catch(this.report);
       this.running.set(key, made);
     }
     return made;
   }
+
+  private async make(job: CompactionJob): Promise<JobOutcome> {
+    const { tenantId, compaction } = job.thread;
+    const { compactions } = this.deps.ledger;
+    // Whoever read the thread just before another was done with it finds that one here.
+    const { segments, activeTurn } = job.thread;
+    const current = await compactions.latest(tenantId, { segments, activeTurnId: activeTurn?.id });
+    if (current && current.id !== compaction?.id) return { kind: "done", row: current };
+    return makeCompaction(this.deps, job, this.stopping.signal, async (row, thread) =>
+      asOutcome(
+        await compactions.write(noKey<CompactionOutcome>(tenantId), row, thread, (outcome) => outcome),
+      ),
+    );
+  }
+
+  /** What ends because everything does is no error. */
+  private readonly report = (error: unknown): void => {
+    if (!this.stopping.signal.aborted) this.onError(error);
+  };
 
   /** Keeps what an assembly wanted, for a compaction in advance. */
   remember(tenantId: string, sessionId: string, goal: RememberedGoal): void {
@@ -84,11 +97,14 @@ export class Compactor {
 
   /** A turn was finished: if history is near its limit, its compaction is prepared now. */
   afterTurn(tenantId: string, sessionId: string): void {
-    const remembered = this.remembered(tenantId, sessionId);
-    if (!remembered || remembered.settings.softThreshold >= 1 || this.stopping.signal.aborted) return;
-    const done = this.prepare(tenantId, sessionId, remembered).catch(this.onError);
-    this.background.add(done);
-    done.finally(() => this.background.delete(done));
+    const key = `${tenantId}/${sessionId}`;
+    const remembered = this.goals.get(key);
+    if (!remembered || remembered.settings.softThreshold >= 1) return;
+    if (this.preparing.has(key) || this.stopping.signal.aborted) return;
+    const done = this.prepare(tenantId, sessionId, remembered)
+      .catch(this.report)
+      .finally(() => this.preparing.delete(key));
+    this.preparing.set(key, done);
   }
 
   private async prepare(tenantId: string, sessionId: string, remembered: RememberedGoal): Promise<void> {
@@ -117,8 +133,8 @@ export class Compactor {
 
   /** Resolves when nothing is being made. */
   async idle(): Promise<void> {
-    while (this.background.size > 0 || this.running.size > 0) {
-      await Promise.allSettled([...this.background, ...this.running.values()]);
+    while (this.preparing.size > 0 || this.running.size > 0) {
+      await Promise.allSettled([...this.preparing.values(), ...this.running.values()]);
     }
   }
 
@@ -126,5 +142,17 @@ export class Compactor {
   async close(): Promise<void> {
     this.stopping.abort();
     await this.idle();
+  }
+}
+
+/** Waits so long for work that goes on all the same; undefined when it was not done by then. */
+async function within<T>(work: Promise<T>, waitMs: number, signal?: AbortSignal): Promise<T | undefined> {
+  const timer = new AbortController();
+  const gone = signal ? AbortSignal.any([signal, timer.signal]) : timer.signal;
+  try {
+    return await Promise.race([work, sleep(waitMs, undefined, { signal: gone }).catch(() => undefined)]);
+  } finally {
+    timer.abort();
+    signal?.throwIfAborted();
   }
 }

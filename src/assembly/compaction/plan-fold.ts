@@ -1,5 +1,4 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
-import { openIdentifiers } from "../../compaction/identifiers.js";
 import { type CutGoal, type PlannedCut, planCut } from "../../compaction/plan-cut.js";
 import type { FoldedTurn } from "../../compaction/summarizer.js";
 import { summaryMark } from "../../domain/compaction.js";
@@ -16,9 +15,10 @@ const summaryShare = 0.2;
 
 /** A plan, and the turns that it folds. */
 export interface PlannedFold {
-  readonly plan: FoldPlan;
+  readonly plan: Omit<FoldPlan, "mustKeep">;
   /** The turns of the window that are folded, whole or up to a message, oldest first; those before the window are read when they are needed. */
   readonly folded: readonly FoldedTurn[];
+  readonly kept: readonly FoldedTurn[];
   /** Turns before the window that no summary stands for yet: from this depth on. */
   readonly unreadFrom: number;
   readonly unreadTo: number;
@@ -86,10 +86,10 @@ export function planFold(
       maxSummaryTokens,
       replacedTokens: replaced,
       keptTokens: cut.keptTokens,
-      mustKeep: openIdentifiers(folded, kept),
       floors: cut.floors,
     },
     folded,
+    kept,
     unreadFrom: summarized + 1,
     unreadTo,
   };

@@ -1,3 +1,4 @@
+import { openIdentifiers } from "../../compaction/identifiers.js";
 import { summaryPrompt } from "../../compaction/prompt.js";
 import type { FoldedTurn, SummaryTask } from "../../compaction/summarizer.js";
 import { transcriptReader } from "../../compaction/transcript.js";
@@ -14,6 +15,8 @@ import type { PlannedFold } from "./plan-fold.js";
 
 /** So much is summarized at once; what is more is summarized step by step, each with the summary of the one before. */
 const foldTokens = 200_000;
+/** So much of a summary may be identifiers that it must hold: one that is nothing else says nothing. */
+const identifierShare = 0.4;
 
 type SummaryOutcome =
   | { readonly kind: "made"; readonly summary: Omit<MadeSummary, "durationMs"> }
@@ -37,15 +40,17 @@ export async function summarizeFold(
   const batches = foldBatches(deps, job, planned, signal);
   const failures: SummarizerFailure[] = [...missing];
   let made: Omit<MadeSummary, "durationMs"> | undefined;
+  let mustKeep: readonly string[] = [];
   let input = 0;
   let output = 0;
   for await (const { turns, isLast } of batches) {
+    mustKeep = fitting([...mustKeep, ...openIdentifiers(turns, planned.kept)], plan.maxSummaryTokens);
     const task: SummaryTask = {
       previousSummary,
       turns,
       instructions: job.instructions,
       maxTokens: plan.maxSummaryTokens,
-      mustKeep: isLast ? plan.mustKeep : [],
+      mustKeep,
     };
     const tokens = turns.reduce((sum, turn) => sum + turn.tokens, countTokens(previousSummary, "o200k_base"));
     const usable = made ? summarizers.filter(({ name }) => name === made!.summarizer) : summarizers;
@@ -61,7 +66,7 @@ export async function summarizeFold(
     });
     failures.push(...result.failures);
     if (!result.summarizer) {
-      if (asksEngine && !made) return needed(deps, job, plan, task);
+      if (asksEngine && !made) return needed(deps, job, { ...plan, mustKeep }, task);
       return { kind: "failed", reason: "no summarizer gave a summary that could be used", failures };
     }
     const { summarizer, summary } = result;
@@ -80,6 +85,17 @@ export async function summarizeFold(
     };
   }
   return { kind: "made", summary: made! };
+}
+
+/** The identifiers for which a summary has room, each once. */
+function fitting(identifiers: readonly string[], maxSummaryTokens: number): readonly string[] {
+  let room = maxSummaryTokens * identifierShare;
+  return [...new Set(identifiers)].filter((identifier) => {
+    const cost = countTokens(identifier, "o200k_base") + 1;
+    if (cost > room) return false;
+    room -= cost;
+    return true;
+  });
 }
 
 /** Asks the engine: its model gets what it takes of the conversation. */

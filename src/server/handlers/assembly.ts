@@ -1,5 +1,6 @@
 import { assemble } from "../../assembly/assemble.js";
-import { buildContext, contextPieces } from "../../assembly/build-context.js";
+import { type BuiltContext, buildContext, contextPieces } from "../../assembly/build-context.js";
+import { cacheReport } from "../../assembly/cache-report.js";
 import type { CompactionNotice } from "../../assembly/compact-history.js";
 import { reportOverflow } from "../../assembly/compaction/report-overflow.js";
 import { compareReceipts } from "../../assembly/compare.js";
@@ -7,11 +8,14 @@ import { resolvedMessage } from "../../assembly/context-message.js";
 import { countTexts } from "../../assembly/count-texts.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import type { HistoryStage } from "../../assembly/history.js";
+import { formatName, renderContext } from "../../assembly/render-context.js";
 import { findReceipt, replayContext } from "../../assembly/replay.js";
 import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import * as wire from "../../contract/gen/quire/v1/assembly_service.js";
 import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
+import { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
+import { validateBodyBytes } from "../../rendering/render.js";
 import { type CallContext, type EncodedResponse, method } from "../call.js";
 import { type RpcsOf, rpc, streamRpc } from "../rpc.js";
 import * as validation from "../validation/assembly.js";
@@ -19,8 +23,11 @@ import { nested } from "../wire-pieces.js";
 import { writeKey } from "../write-key.js";
 
 const batchBytes = 64 * 1024;
+const maxProblems = 100;
+const defaultTurns = 20;
 const historyField = 5;
 const contextField = 1;
+const renderedField = 2;
 
 /** AssemblyService: each RPC is its validation and one command of the assembly. */
 export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblyServiceServer> {
@@ -35,7 +42,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
       validation.validateContext,
       async (request, { tenantId, ...limits }) => {
         const built = await buildContext(assembly, tenantId, request.context!, limits);
-        return nested(contextField, contextPieces(built));
+        return withBody(built);
       },
     ),
     reportOverflow: rpc(
@@ -64,13 +71,35 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
       validation.validateReceiptId,
       async (request, { tenantId }) => {
         const replayed = await replayContext(assembly, tenantId, request.receiptId);
-        return nested(contextField, contextPieces(replayed));
+        const { rest, history, receipt } = replayed;
+        const { cachePlan, sessionId } = receipt;
+        const sent = { history, cachePlan, sessionId };
+        return withBody({
+          ...replayed,
+          rendered: renderContext(assembly.catalogue, rest, sent, request.render),
+        });
       },
+    ),
+    validateBody: rpc("ValidateBody", validation.validateValidateBody, async (request) => ({
+      problems: validateBodyBytes(formatName(request.format)!, request.body).slice(0, maxProblems),
+    })),
+    listModels: rpc("ListModels", validation.validateListModels, async (request, { tenantId }) => ({
+      models: [] as never[] & typeof tenantId & typeof request,
+    })),
+    getCacheReport: rpc("GetCacheReport", validation.validateGetCacheReport, (request, { tenantId }) =>
+      cacheReport(assembly, tenantId, request.session, request.turns || defaultTurns),
     ),
     countTokens: rpc("CountTokens", validation.validateCountTokens, (request, { signal }) =>
       countTexts(assembly, request.texts, request.model, signal),
     ),
   };
+}
+
+/** A whole context and its body, in wire form: both answers that hold them have them in the same fields. */
+function withBody(built: BuiltContext): EncodedResponse {
+  const context = nested(contextField, contextPieces(built));
+  if (!built.rendered) return context;
+  return [...context, ...nested(renderedField, [Buffer.from(RenderedBody.encode(built.rendered).finish())])];
 }
 
 type Response = wire.AssembleResponse | EncodedResponse;
@@ -113,10 +142,21 @@ async function* assembleResponses(
         yield { event: { $case: "currentMessage", value: { message, hash, tokens, truncated } } };
         break;
       }
+      case "rendered":
+        yield { event: { $case: "rendered", value: event.rendered } };
+        break;
       case "completed": {
         const { budget, hashes, warnings, floors } = event.use;
         const receiptId = request.dryRun ? "" : event.context.assemblyId;
-        const value = { budget, hashes, receiptId, warnings: [...warnings], floors: [...floors] };
+        const value = {
+          budget,
+          hashes,
+          receiptId,
+          warnings: [...warnings],
+          floors: [...floors],
+          cachePlan: event.cache.plan,
+          prefix: event.cache.prefix,
+        };
         yield { event: { $case: "completed", value } };
       }
     }
@@ -173,5 +213,8 @@ export const assemblyService = {
     wire.CompareReceiptsResponse,
   ),
   replayContext: method(definitions.replayContext, wire.ReplayContextRequest, wire.ReplayContextResponse),
+  validateBody: method(definitions.validateBody, wire.ValidateBodyRequest, wire.ValidateBodyResponse),
+  listModels: method(definitions.listModels, wire.ListModelsRequest, wire.ListModelsResponse),
+  getCacheReport: method(definitions.getCacheReport, wire.GetCacheReportRequest, wire.GetCacheReportResponse),
   countTokens: method(definitions.countTokens, wire.CountTokensRequest, wire.CountTokensResponse),
 };

@@ -19,6 +19,7 @@ import {
   updateSession,
 } from "../../ledger/sessions.js";
 import { streamHistory } from "../../ledger/stream-history.js";
+import type { AnsweredAssembly } from "../../ledger/turn-draft.js";
 import { watchSession } from "../../ledger/watch-session.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import { type CallContext, method } from "../call.js";
@@ -34,9 +35,10 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
   const withContext = async <Request extends wire.RecordTurnRequest | wire.BeginTurnRequest>(
     key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
     request: Request,
-  ): Promise<Request> => {
-    if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key))) return request;
-    return { ...request, messages: await attachContext(assembly, key.tenantId, request) };
+  ): Promise<Request & { readonly assembly: AnsweredAssembly | undefined }> => {
+    if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key)))
+      return { ...request, assembly: undefined };
+    return { ...request, ...(await attachContext(assembly, key.tenantId, request)) };
   };
   /** A finished turn may be the one after which a compaction is prepared. */
   const prepared = <Answer extends { readonly turn: { readonly sessionId: string } | undefined }>(

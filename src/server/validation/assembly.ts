@@ -1,5 +1,6 @@
 import type { Event } from "../../contract/gen/quire/v1/assembly.js";
 import type * as wire from "../../contract/gen/quire/v1/assembly_service.js";
+import { BodyFormat } from "../../contract/gen/quire/v1/rendering.js";
 import { Checker, checked, checkRequestId } from "./checker.js";
 import { checkContextSettings } from "./context-settings.js";
 import { checkPart } from "./messages.js";
@@ -12,6 +13,7 @@ const promptBytes = { max: 1_048_576, unit: "bytes", content: true } as const;
 const noteBytes = { max: 65_536, unit: "bytes", content: true } as const;
 const eventParts = ["text", "image", "file", "opaque"];
 const maxTextBytes = 16 * 1024 * 1024;
+const maxBodyBytes = 32 * 1024 * 1024;
 
 export function validateContext(request: { readonly context?: wire.ContextRequest | undefined }): void {
   const checker = new Checker();
@@ -24,6 +26,7 @@ function checkContext(checker: Checker, context: wire.ContextRequest): void {
   checker.text("context.session", context.session, name);
   checker.text("context.capsule", context.capsule, name);
   checker.known("context.role", context.role);
+  checker.known("context.render", context.render);
   checker.text("context.workspace", context.workspace, { max: 256 });
   checker.text("context.toolset", context.toolset, { max: 256 });
   checkTools(checker, "context.tools", context.tools);
@@ -113,6 +116,28 @@ export function validateCompareReceipts(request: wire.CompareReceiptsRequest): v
 export const validateReportOverflow = checked<wire.ReportOverflowRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.uuid("assembly_id", request.assemblyId, true);
+});
+
+const bodyFormats = [
+  BodyFormat.ANTHROPIC_MESSAGES,
+  BodyFormat.OPENAI_RESPONSES,
+  BodyFormat.OPENAI_CHAT,
+  BodyFormat.GEMINI,
+];
+
+export const validateValidateBody = checked<wire.ValidateBodyRequest>((checker, request) => {
+  checker.oneOf("format", request.format, bodyFormats);
+  if (request.body.length === 0) checker.wrong("body", "is required");
+  if (request.body.length > maxBodyBytes) checker.wrong("body", "has more than 33,554,432 bytes");
+});
+
+export const validateListModels = checked<wire.ListModelsRequest>((checker, request) => {
+  checker.text("name_prefix", request.namePrefix, { max: 256 });
+});
+
+export const validateGetCacheReport = checked<wire.GetCacheReportRequest>((checker, request) => {
+  checker.text("session", request.session, name);
+  checker.number("turns", request.turns, 0, 1_000);
 });
 
 export function validateCountTokens(request: wire.CountTokensRequest): void {

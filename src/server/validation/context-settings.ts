@@ -21,6 +21,7 @@ export function checkContextSettings(
   whole("reserve_response_tokens", settings.reserveResponseTokens, 0, maxReserve);
   whole("reserve_tool_tokens", settings.reserveToolTokens, 0, maxReserve);
   checker.known(`${field}.policy`, settings.policy);
+  checker.known(`${field}.prefix`, settings.prefix);
   if (settings.compressionStrategy !== undefined) {
     checker.oneOf(`${field}.compression_strategy`, settings.compressionStrategy, compressionStrategies);
   }

@@ -11,7 +11,7 @@ export type CompactionOutcome =
   | { readonly kind: "written"; readonly row: CompactionRow }
   /** Another one was faster. */
   | { readonly kind: "superseded"; readonly row: CompactionRow | undefined }
-  /** The turn that it hangs off was erased. */
+  /** The turn that it hangs off was erased, or the session. */
   | { readonly kind: "anchorGone" }
   /** This turn had its recovery already. */
   | { readonly kind: "recoveredBefore" };
@@ -93,7 +93,8 @@ export class CompactionStore {
       const anchor = await tx.turn.findUnique({
         where: { tenantId_id: { tenantId: row.tenantId, id: row.anchorTurnId } },
       });
-      if (!anchor) return answer({ kind: "anchorGone" });
+      const session = await tx.session.count({ where: { tenantId: row.tenantId, id: row.sessionId } });
+      if (!anchor || session === 0) return answer({ kind: "anchorGone" });
       const isRecovery = row.trigger === CompactionTrigger.OVERFLOW_RECOVERY;
       if (isRecovery && (await wasRecovered(tx, row.tenantId, row.sessionId, row.anchorTurnId)))
         return answer({ kind: "recoveredBefore" });

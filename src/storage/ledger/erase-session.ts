@@ -41,6 +41,7 @@ export async function eraseSession(tx: PrismaTransaction, session: SessionRow): 
   await tx.sessionAlias.deleteMany({ where: { tenantId, sessionId } });
   await tx.storedAnswer.deleteMany({ where: { tenantId, sessionId } });
   await tx.receipt.deleteMany({ where: { tenantId, sessionId } });
+  await tx.contextPin.deleteMany({ where: { tenantId, sessionId } });
   await tx.session.delete({ where: { tenantId_id: { tenantId, id: sessionId } } });
   await tx.erasureEpoch.upsert({
     where: { tenantId },

@@ -8,6 +8,7 @@ export type HeadMoveRow = models.HeadMoveModel;
 export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 export type CompactionRow = models.CompactionModel;
+export type PinRow = models.ContextPinModel;
 
 /** What a write needs to know of the turn it is written under. */
 export type ParentTurn = Pick<
@@ -127,6 +128,7 @@ export const turnShape = new TableShape<TurnRow>("turns", [
   ["chainHash", "chain_hash", "bytes"],
   ["createdUs", "created_us", "bigint"],
   ["completedUs", "completed_us", "bigint"],
+  ["assemblyId", "assembly_id", "text"],
 ]);
 
 export const messageShape = new TableShape<MessageRow>("messages", [
@@ -197,4 +199,14 @@ export const compactionShape = new TableShape<CompactionRow>("compactions", [
   ["wire", "wire", "bytes"],
   ["createdUs", "created_us", "bigint"],
   ["appliedUs", "applied_us", "bigint"],
+]);
+
+export const pinShape = new TableShape<PinRow>("context_pins", [
+  ["tenantId", "tenant_id", "text"],
+  ["sessionId", "session_id", "text"],
+  ["model", "model", "text"],
+  ["role", "role", "text"],
+  ["assemblyId", "assembly_id", "text"],
+  ["turnId", "turn_id", "text"],
+  ["pinnedUs", "pinned_us", "bigint"],
 ]);

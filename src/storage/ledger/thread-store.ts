@@ -6,6 +6,8 @@ import {
   type MessageRow,
   type ParentTurn,
   parentShape,
+  type PinRow,
+  pinShape,
   type SessionHead,
   sessionHeadShape,
   type TurnRow,
@@ -90,6 +92,17 @@ export class ThreadStore {
         orderBy: { firstIndex: "asc" },
       }),
     );
+  }
+
+  /** The context that a session last sent to a model in a role. */
+  async findPin(
+    tenantId: string,
+    sessionId: string,
+    model: string,
+    role: string,
+  ): Promise<PinRow | undefined> {
+    const [row] = await this.query(selectPin, [tenantId, sessionId, model, role]);
+    return row && pinShape.read(row);
   }
 
   /** The runs that make up a thread after a depth, the oldest first. */
@@ -222,6 +235,7 @@ const withEpoch = "FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s
 const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`;
 const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
+const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ?`;
 const headLookups = [
   "s.label = ?",
   "s.id = ?",

@@ -14,6 +14,8 @@ import {
   messageShape,
   type ParentTurn,
   parentShape,
+  type PinRow,
+  pinShape,
   type SessionHead,
   type StoredAnswerRow,
   storedAnswerShape,
@@ -42,6 +44,8 @@ export interface TurnChange<Answer> {
   /** Places the earlier messages of the turn on its branch. */
   readonly placeMessages?: boolean;
   readonly headMove?: HeadMoveRow | undefined;
+  /** The context that the turn answers to, which the session's next one should begin with. */
+  readonly pin?: PinRow | undefined;
   readonly answer: Answer;
 }
 
@@ -98,6 +102,7 @@ class TurnBatch {
   private readonly headMoves: { readonly move: HeadMoveRow; readonly turn: TurnRow }[] = [];
   private readonly answers: StoredAnswerRow[] = [];
   private readonly placed: TurnRow[] = [];
+  private readonly pins: PinRow[] = [];
 
   constructor(
     private readonly sql: Sql,
@@ -216,6 +221,7 @@ class TurnBatch {
     if (change.messages) this.messages.push(change.messages);
     if (change.branch) this.branches.push(change.branch);
     if (change.placeMessages) this.placed.push(change.turn);
+    if (change.pin) this.pins.push(change.pin);
     if (change.headMove) this.headMoves.push({ move: change.headMove, turn: change.turn });
     if (write.key.requestId !== "") {
       this.answers.push(storedAnswerRow(write.key, change.answer, change.turn.sessionId, write.createdUs));
@@ -278,6 +284,7 @@ class TurnBatch {
     const moves = this.headMoves.map(({ move }) => move);
     await this.insert(headMoveShape, moves, "");
     await this.insert(storedAnswerShape, this.answers, "");
+    await this.insert(pinShape, this.pins, upsertPin);
   }
 
   private async insert<Row>(shape: TableShape<Row>, rows: readonly Row[], onConflict: string): Promise<void> {
@@ -316,6 +323,8 @@ const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.colum
   .slice(2)
   .map(([, column]) => `${column} = excluded.${column}`)
   .join(", ")}`;
+const upsertPin =
+  " ON CONFLICT (tenant_id, session_id, model, role) DO UPDATE SET assembly_id = excluded.assembly_id, turn_id = excluded.turn_id, pinned_us = excluded.pinned_us";
 const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE tenant_id = ? AND turn_id = ?";
 const placeCompactionsSql =
   "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";

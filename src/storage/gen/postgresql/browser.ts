@@ -89,6 +89,16 @@ export type Receipt = Prisma.ReceiptModel
  */
 export type ReceiptBlob = Prisma.ReceiptBlobModel
 /**
+ * Model ContextPin
+ * The context that a session last sent to a model in a role: what its next one must begin with to be read from the prompt cache.
+ */
+export type ContextPin = Prisma.ContextPinModel
+/**
+ * Model Calibration
+ * How many tokens a model makes of an o200k token, from what providers reported. The tenant "" is all of them together.
+ */
+export type Calibration = Prisma.CalibrationModel
+/**
  * Model Workspace
  * Where an agent works.
  */

@@ -9,6 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { ThinkingSettings } from "./capsule.js";
 import { Message, Part } from "./message.js";
+import { CachePlan, PrefixState } from "./prompt_cache.js";
 import {
   AgentRole,
   agentRoleFromJSON,
@@ -562,6 +563,10 @@ export interface TokenBudget {
   readonly ratio: number;
   /** margin is how much of the estimate may be wrong, as a share. */
   readonly margin: number;
+  /** calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the catalogue's. */
+  readonly calibrationVersion: number;
+  /** counted_tokens is the o200k count of the whole context, before it is multiplied. */
+  readonly countedTokens: number;
 }
 
 /** UsedTokens are what the parts of a context use. */
@@ -721,7 +726,15 @@ export interface Receipt {
   /** warnings are what the caller was told. */
   readonly warnings: readonly string[];
   /** create_time is when it was made. */
-  readonly createTime: Date | undefined;
+  readonly createTime:
+    | Date
+    | undefined;
+  /** cache_plan is what the provider's prompt cache will do for it. */
+  readonly cachePlan:
+    | CachePlan
+    | undefined;
+  /** prefix says how its system prompt came to be what it is. */
+  readonly prefix: PrefixState | undefined;
 }
 
 function createBaseEvent(): Event {
@@ -2157,6 +2170,8 @@ function createBaseTokenBudget(): TokenBudget {
     exact: false,
     ratio: 0,
     margin: 0,
+    calibrationVersion: 0,
+    countedTokens: 0,
   };
 }
 
@@ -2194,6 +2209,12 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     }
     if (message.margin !== 0) {
       writer.uint32(89).double(message.margin);
+    }
+    if (message.calibrationVersion !== 0) {
+      writer.uint32(96).uint32(message.calibrationVersion);
+    }
+    if (message.countedTokens !== 0) {
+      writer.uint32(104).uint32(message.countedTokens);
     }
     return writer;
   },
@@ -2299,6 +2320,22 @@ export const TokenBudget: MessageFns<TokenBudget> = {
             message.margin = reader.double();
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.calibrationVersion = reader.uint32();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.countedTokens = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2329,6 +2366,8 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     message.exact = object.exact ?? false;
     message.ratio = object.ratio ?? 0;
     message.margin = object.margin ?? 0;
+    message.calibrationVersion = object.calibrationVersion ?? 0;
+    message.countedTokens = object.countedTokens ?? 0;
     return message;
   },
 };
@@ -3153,6 +3192,8 @@ function createBaseReceipt(): Receipt {
     floors: [],
     warnings: [],
     createTime: undefined,
+    cachePlan: undefined,
+    prefix: undefined,
   };
 }
 
@@ -3206,6 +3247,12 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.createTime !== undefined) {
       Timestamp.encode(toTimestamp(message.createTime), writer.uint32(122).fork()).join();
+    }
+    if (message.cachePlan !== undefined) {
+      CachePlan.encode(message.cachePlan, writer.uint32(130).fork()).join();
+    }
+    if (message.prefix !== undefined) {
+      PrefixState.encode(message.prefix, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -3353,6 +3400,22 @@ export const Receipt: MessageFns<Receipt> = {
             message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.cachePlan = CachePlan.decode(reader, reader.uint32());
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.prefix = PrefixState.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3391,6 +3454,12 @@ export const Receipt: MessageFns<Receipt> = {
     message.floors = object.floors?.map((e) => e) || [];
     message.warnings = object.warnings?.map((e) => e) || [];
     message.createTime = object.createTime ?? undefined;
+    message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
+      ? CachePlan.fromPartial(object.cachePlan)
+      : undefined;
+    message.prefix = (object.prefix !== undefined && object.prefix !== null)
+      ? PrefixState.fromPartial(object.prefix)
+      : undefined;
     return message;
   },
 };

@@ -41,6 +41,8 @@ import { LaneShares } from "./capsule.js";
 import { CompactionEvent, CompactionTurn } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { Message } from "./message.js";
+import { CachePlan, CacheTurn, CacheUse, PrefixState } from "./prompt_cache.js";
+import { BodyFormat, bodyFormatFromJSON, bodyFormatToNumber, BodyProblem, RenderedBody } from "./rendering.js";
 import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./turn.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
@@ -103,7 +105,11 @@ export interface ContextRequest {
   /** mode_blocks are the blocks of modes that are on: at most 16. */
   readonly modeBlocks: readonly ModeBlock[];
   /** runtime are the static facts of the machine, if they are others than the workspace's. */
-  readonly runtime: RuntimeFacts | undefined;
+  readonly runtime:
+    | RuntimeFacts
+    | undefined;
+  /** render asks for the provider's request body, too. */
+  readonly render: BodyFormat;
 }
 
 /** HeldContext is what a caller still holds of the last context. */
@@ -148,6 +154,9 @@ export interface AssembleResponse {
     | //
     /** current_message is the message that the model answers. */
     { readonly $case: "currentMessage"; readonly value: CurrentMessage }
+    | //
+    /** rendered is the provider's request body, if it was asked for. */
+    { readonly $case: "rendered"; readonly value: RenderedBody }
     | //
     /** completed is sent last. */
     { readonly $case: "completed"; readonly value: Completed }
@@ -214,6 +223,12 @@ export interface Completed {
   readonly warnings: readonly string[];
   /** floors are the steps in which what is never cut had to give way, in order. */
   readonly floors: readonly string[];
+  /** cache_plan is what the provider's prompt cache will do for the context. */
+  readonly cachePlan:
+    | CachePlan
+    | undefined;
+  /** prefix says how the system prompt came to be what it is. */
+  readonly prefix: PrefixState | undefined;
 }
 
 /** BuildContextRequest asks for a context at once. */
@@ -225,7 +240,11 @@ export interface BuildContextRequest {
 /** BuildContextResponse is the answer to BuildContext. */
 export interface BuildContextResponse {
   /** context is the context. */
-  readonly context: AssembledContext | undefined;
+  readonly context:
+    | AssembledContext
+    | undefined;
+  /** rendered is the provider's request body, if it was asked for. */
+  readonly rendered: RenderedBody | undefined;
 }
 
 /** ReportOverflowRequest says that a context was too long. */
@@ -284,12 +303,18 @@ export interface CompareReceiptsResponse {
 export interface ReplayContextRequest {
   /** receipt_id is the assembly's id: 36 characters. */
   readonly receiptId: string;
+  /** render asks for the provider's request body, too. */
+  readonly render: BodyFormat;
 }
 
 /** ReplayContextResponse is the answer to ReplayContext. */
 export interface ReplayContextResponse {
   /** context is the context. */
-  readonly context: AssembledContext | undefined;
+  readonly context:
+    | AssembledContext
+    | undefined;
+  /** rendered is the provider's request body, if it was asked for. */
+  readonly rendered: RenderedBody | undefined;
 }
 
 /** CountTokensRequest asks for counts. */
@@ -312,6 +337,82 @@ export interface CountTokensResponse {
   readonly ratio: number;
   /** margin is how much of the estimate may be wrong, as a share. */
   readonly margin: number;
+}
+
+/** ValidateBodyRequest asks what is wrong with a body. */
+export interface ValidateBodyRequest {
+  /** format is whose rules. */
+  readonly format: BodyFormat;
+  /** body is the request body, as JSON: 1 to 33,554,432 bytes. */
+  readonly body: Buffer;
+}
+
+/** ValidateBodyResponse is the answer to ValidateBody. */
+export interface ValidateBodyResponse {
+  /** problems are the rules that it breaks; none when a provider would take it. At most 100. */
+  readonly problems: readonly BodyProblem[];
+}
+
+/** ListModelsRequest asks for models. */
+export interface ListModelsRequest {
+  /** name_prefix keeps the models whose name begins so: at most 256 characters. */
+  readonly namePrefix: string;
+}
+
+/** ListModelsResponse is the answer to ListModels. */
+export interface ListModelsResponse {
+  /** models are by name. */
+  readonly models: readonly ModelInfo[];
+}
+
+/** ModelInfo is what is known of a model. */
+export interface ModelInfo {
+  /** name is the model's name, without a date. */
+  readonly name: string;
+  /** provider is whose it is. */
+  readonly provider: string;
+  /** context_tokens is its whole window. */
+  readonly contextTokens: number;
+  /** input_tokens is what of it may be input, if that is less; 0 otherwise. */
+  readonly inputTokens: number;
+  /** output_tokens is the most that it answers with. */
+  readonly outputTokens: number;
+  /** exact says that its tokens are counted and not estimated. */
+  readonly exact: boolean;
+  /** ratio is what o200k counts are multiplied with. */
+  readonly ratio: number;
+  /** margin is how much of the estimate may be wrong, as a share. */
+  readonly margin: number;
+  /** evidence is how many reported usages the ratio comes from; 0 when it is the catalogue's. */
+  readonly evidence: number;
+  /** calibration_version is which calibration it is; 0 when it is the catalogue's. */
+  readonly calibrationVersion: number;
+  /** cache_kind is how its prompt cache works, as in CachePlan. */
+  readonly cacheKind: string;
+  /** cache_min_tokens is the shortest prefix that is kept. */
+  readonly cacheMinTokens: number;
+  /** cache_ttl_seconds is how long it is kept. */
+  readonly cacheTtlSeconds: number;
+  /** cache_read_price is what a read token costs, as a share of the full price. */
+  readonly cacheReadPrice: number;
+  /** cache_write_price is what a written token costs, likewise. */
+  readonly cacheWritePrice: number;
+}
+
+/** GetCacheReportRequest asks what the cache did. */
+export interface GetCacheReportRequest {
+  /** session is its label, id or alias: 1 to 256 characters. */
+  readonly session: string;
+  /** turns is how many of the last turns to look at: at most 1,000; 20 when 0. */
+  readonly turns: number;
+}
+
+/** GetCacheReportResponse is the answer to GetCacheReport. */
+export interface GetCacheReportResponse {
+  /** turns are the turns, oldest first. */
+  readonly turns: readonly CacheTurn[];
+  /** models sums them up per model. */
+  readonly models: readonly CacheUse[];
 }
 
 function createBaseContextRequest(): ContextRequest {
@@ -339,6 +440,7 @@ function createBaseContextRequest(): ContextRequest {
     activeTurnId: "",
     modeBlocks: [],
     runtime: undefined,
+    render: BodyFormat.UNSPECIFIED,
   };
 }
 
@@ -412,6 +514,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     }
     if (message.runtime !== undefined) {
       RuntimeFacts.encode(message.runtime, writer.uint32(186).fork()).join();
+    }
+    if (message.render !== BodyFormat.UNSPECIFIED) {
+      writer.uint32(192).int32(bodyFormatToNumber(message.render));
     }
     return writer;
   },
@@ -613,6 +718,14 @@ export const ContextRequest: MessageFns<ContextRequest> = {
             message.runtime = RuntimeFacts.decode(reader, reader.uint32());
             continue;
           }
+          case 24: {
+            if (tag !== 192) {
+              break;
+            }
+
+            message.render = bodyFormatFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -659,6 +772,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     message.runtime = (object.runtime !== undefined && object.runtime !== null)
       ? RuntimeFacts.fromPartial(object.runtime)
       : undefined;
+    message.render = object.render ?? BodyFormat.UNSPECIFIED;
     return message;
   },
 };
@@ -854,6 +968,9 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "currentMessage":
         CurrentMessage.encode(message.event.value, writer.uint32(58).fork()).join();
         break;
+      case "rendered":
+        RenderedBody.encode(message.event.value, writer.uint32(66).fork()).join();
+        break;
       case "completed":
         Completed.encode(message.event.value, writer.uint32(74).fork()).join();
         break;
@@ -922,6 +1039,14 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
             message.event = { $case: "currentMessage", value: CurrentMessage.decode(reader, reader.uint32()) };
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.event = { $case: "rendered", value: RenderedBody.decode(reader, reader.uint32()) };
+            continue;
+          }
           case 9: {
             if (tag !== 74) {
               break;
@@ -981,6 +1106,12 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "currentMessage": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "currentMessage", value: CurrentMessage.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "rendered": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "rendered", value: RenderedBody.fromPartial(object.event.value) };
         }
         break;
       }
@@ -1284,7 +1415,15 @@ export const HistoryBatch: MessageFns<HistoryBatch> = {
 };
 
 function createBaseCompleted(): Completed {
-  return { budget: undefined, hashes: undefined, receiptId: "", warnings: [], floors: [] };
+  return {
+    budget: undefined,
+    hashes: undefined,
+    receiptId: "",
+    warnings: [],
+    floors: [],
+    cachePlan: undefined,
+    prefix: undefined,
+  };
 }
 
 export const Completed: MessageFns<Completed> = {
@@ -1303,6 +1442,12 @@ export const Completed: MessageFns<Completed> = {
     }
     for (const v of message.floors) {
       writer.uint32(42).string(v!);
+    }
+    if (message.cachePlan !== undefined) {
+      CachePlan.encode(message.cachePlan, writer.uint32(50).fork()).join();
+    }
+    if (message.prefix !== undefined) {
+      PrefixState.encode(message.prefix, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -1360,6 +1505,22 @@ export const Completed: MessageFns<Completed> = {
             message.floors.push(reader.string());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.cachePlan = CachePlan.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.prefix = PrefixState.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1386,6 +1547,12 @@ export const Completed: MessageFns<Completed> = {
     message.receiptId = object.receiptId ?? "";
     message.warnings = object.warnings?.map((e) => e) || [];
     message.floors = object.floors?.map((e) => e) || [];
+    message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
+      ? CachePlan.fromPartial(object.cachePlan)
+      : undefined;
+    message.prefix = (object.prefix !== undefined && object.prefix !== null)
+      ? PrefixState.fromPartial(object.prefix)
+      : undefined;
     return message;
   },
 };
@@ -1448,13 +1615,16 @@ export const BuildContextRequest: MessageFns<BuildContextRequest> = {
 };
 
 function createBaseBuildContextResponse(): BuildContextResponse {
-  return { context: undefined };
+  return { context: undefined, rendered: undefined };
 }
 
 export const BuildContextResponse: MessageFns<BuildContextResponse> = {
   encode(message: BuildContextResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.context !== undefined) {
       AssembledContext.encode(message.context, writer.uint32(10).fork()).join();
+    }
+    if (message.rendered !== undefined) {
+      RenderedBody.encode(message.rendered, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1480,6 +1650,14 @@ export const BuildContextResponse: MessageFns<BuildContextResponse> = {
             message.context = AssembledContext.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rendered = RenderedBody.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1499,6 +1677,9 @@ export const BuildContextResponse: MessageFns<BuildContextResponse> = {
     const message = createBaseBuildContextResponse() as any;
     message.context = (object.context !== undefined && object.context !== null)
       ? AssembledContext.fromPartial(object.context)
+      : undefined;
+    message.rendered = (object.rendered !== undefined && object.rendered !== null)
+      ? RenderedBody.fromPartial(object.rendered)
       : undefined;
     return message;
   },
@@ -1935,13 +2116,16 @@ export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
 };
 
 function createBaseReplayContextRequest(): ReplayContextRequest {
-  return { receiptId: "" };
+  return { receiptId: "", render: BodyFormat.UNSPECIFIED };
 }
 
 export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
   encode(message: ReplayContextRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.receiptId !== "") {
       writer.uint32(10).string(message.receiptId);
+    }
+    if (message.render !== BodyFormat.UNSPECIFIED) {
+      writer.uint32(16).int32(bodyFormatToNumber(message.render));
     }
     return writer;
   },
@@ -1967,6 +2151,14 @@ export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
             message.receiptId = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.render = bodyFormatFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1985,18 +2177,22 @@ export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
   fromPartial(object: DeepPartial<ReplayContextRequest>): ReplayContextRequest {
     const message = createBaseReplayContextRequest() as any;
     message.receiptId = object.receiptId ?? "";
+    message.render = object.render ?? BodyFormat.UNSPECIFIED;
     return message;
   },
 };
 
 function createBaseReplayContextResponse(): ReplayContextResponse {
-  return { context: undefined };
+  return { context: undefined, rendered: undefined };
 }
 
 export const ReplayContextResponse: MessageFns<ReplayContextResponse> = {
   encode(message: ReplayContextResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.context !== undefined) {
       AssembledContext.encode(message.context, writer.uint32(10).fork()).join();
+    }
+    if (message.rendered !== undefined) {
+      RenderedBody.encode(message.rendered, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -2022,6 +2218,14 @@ export const ReplayContextResponse: MessageFns<ReplayContextResponse> = {
             message.context = AssembledContext.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rendered = RenderedBody.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2041,6 +2245,9 @@ export const ReplayContextResponse: MessageFns<ReplayContextResponse> = {
     const message = createBaseReplayContextResponse() as any;
     message.context = (object.context !== undefined && object.context !== null)
       ? AssembledContext.fromPartial(object.context)
+      : undefined;
+    message.rendered = (object.rendered !== undefined && object.rendered !== null)
+      ? RenderedBody.fromPartial(object.rendered)
       : undefined;
     return message;
   },
@@ -2230,6 +2437,611 @@ export const CountTokensResponse: MessageFns<CountTokensResponse> = {
   },
 };
 
+function createBaseValidateBodyRequest(): ValidateBodyRequest {
+  return { format: BodyFormat.UNSPECIFIED, body: Buffer.alloc(0) };
+}
+
+export const ValidateBodyRequest: MessageFns<ValidateBodyRequest> = {
+  encode(message: ValidateBodyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.format !== BodyFormat.UNSPECIFIED) {
+      writer.uint32(8).int32(bodyFormatToNumber(message.format));
+    }
+    if (message.body.length !== 0) {
+      writer.uint32(18).bytes(message.body);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ValidateBodyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseValidateBodyRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.format = bodyFormatFromJSON(reader.int32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.body = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ValidateBodyRequest>): ValidateBodyRequest {
+    return ValidateBodyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ValidateBodyRequest>): ValidateBodyRequest {
+    const message = createBaseValidateBodyRequest() as any;
+    message.format = object.format ?? BodyFormat.UNSPECIFIED;
+    message.body = object.body ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseValidateBodyResponse(): ValidateBodyResponse {
+  return { problems: [] };
+}
+
+export const ValidateBodyResponse: MessageFns<ValidateBodyResponse> = {
+  encode(message: ValidateBodyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.problems) {
+      BodyProblem.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ValidateBodyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseValidateBodyResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.problems.push(BodyProblem.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ValidateBodyResponse>): ValidateBodyResponse {
+    return ValidateBodyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ValidateBodyResponse>): ValidateBodyResponse {
+    const message = createBaseValidateBodyResponse() as any;
+    message.problems = object.problems?.map((e) => BodyProblem.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseListModelsRequest(): ListModelsRequest {
+  return { namePrefix: "" };
+}
+
+export const ListModelsRequest: MessageFns<ListModelsRequest> = {
+  encode(message: ListModelsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namePrefix !== "") {
+      writer.uint32(10).string(message.namePrefix);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListModelsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListModelsRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.namePrefix = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListModelsRequest>): ListModelsRequest {
+    return ListModelsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListModelsRequest>): ListModelsRequest {
+    const message = createBaseListModelsRequest() as any;
+    message.namePrefix = object.namePrefix ?? "";
+    return message;
+  },
+};
+
+function createBaseListModelsResponse(): ListModelsResponse {
+  return { models: [] };
+}
+
+export const ListModelsResponse: MessageFns<ListModelsResponse> = {
+  encode(message: ListModelsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.models) {
+      ModelInfo.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListModelsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListModelsResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.models.push(ModelInfo.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListModelsResponse>): ListModelsResponse {
+    return ListModelsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListModelsResponse>): ListModelsResponse {
+    const message = createBaseListModelsResponse() as any;
+    message.models = object.models?.map((e) => ModelInfo.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseModelInfo(): ModelInfo {
+  return {
+    name: "",
+    provider: "",
+    contextTokens: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    exact: false,
+    ratio: 0,
+    margin: 0,
+    evidence: 0,
+    calibrationVersion: 0,
+    cacheKind: "",
+    cacheMinTokens: 0,
+    cacheTtlSeconds: 0,
+    cacheReadPrice: 0,
+    cacheWritePrice: 0,
+  };
+}
+
+export const ModelInfo: MessageFns<ModelInfo> = {
+  encode(message: ModelInfo, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.provider !== "") {
+      writer.uint32(18).string(message.provider);
+    }
+    if (message.contextTokens !== 0) {
+      writer.uint32(24).uint32(message.contextTokens);
+    }
+    if (message.inputTokens !== 0) {
+      writer.uint32(32).uint32(message.inputTokens);
+    }
+    if (message.outputTokens !== 0) {
+      writer.uint32(40).uint32(message.outputTokens);
+    }
+    if (message.exact !== false) {
+      writer.uint32(48).bool(message.exact);
+    }
+    if (message.ratio !== 0) {
+      writer.uint32(57).double(message.ratio);
+    }
+    if (message.margin !== 0) {
+      writer.uint32(65).double(message.margin);
+    }
+    if (message.evidence !== 0) {
+      writer.uint32(72).uint32(message.evidence);
+    }
+    if (message.calibrationVersion !== 0) {
+      writer.uint32(80).uint32(message.calibrationVersion);
+    }
+    if (message.cacheKind !== "") {
+      writer.uint32(90).string(message.cacheKind);
+    }
+    if (message.cacheMinTokens !== 0) {
+      writer.uint32(96).uint32(message.cacheMinTokens);
+    }
+    if (message.cacheTtlSeconds !== 0) {
+      writer.uint32(104).uint32(message.cacheTtlSeconds);
+    }
+    if (message.cacheReadPrice !== 0) {
+      writer.uint32(113).double(message.cacheReadPrice);
+    }
+    if (message.cacheWritePrice !== 0) {
+      writer.uint32(121).double(message.cacheWritePrice);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ModelInfo {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseModelInfo() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.contextTokens = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.inputTokens = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.outputTokens = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.exact = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.ratio = reader.double();
+            continue;
+          }
+          case 8: {
+            if (tag !== 65) {
+              break;
+            }
+
+            message.margin = reader.double();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.evidence = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.calibrationVersion = reader.uint32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.cacheKind = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.cacheMinTokens = reader.uint32();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.cacheTtlSeconds = reader.uint32();
+            continue;
+          }
+          case 14: {
+            if (tag !== 113) {
+              break;
+            }
+
+            message.cacheReadPrice = reader.double();
+            continue;
+          }
+          case 15: {
+            if (tag !== 121) {
+              break;
+            }
+
+            message.cacheWritePrice = reader.double();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ModelInfo>): ModelInfo {
+    return ModelInfo.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ModelInfo>): ModelInfo {
+    const message = createBaseModelInfo() as any;
+    message.name = object.name ?? "";
+    message.provider = object.provider ?? "";
+    message.contextTokens = object.contextTokens ?? 0;
+    message.inputTokens = object.inputTokens ?? 0;
+    message.outputTokens = object.outputTokens ?? 0;
+    message.exact = object.exact ?? false;
+    message.ratio = object.ratio ?? 0;
+    message.margin = object.margin ?? 0;
+    message.evidence = object.evidence ?? 0;
+    message.calibrationVersion = object.calibrationVersion ?? 0;
+    message.cacheKind = object.cacheKind ?? "";
+    message.cacheMinTokens = object.cacheMinTokens ?? 0;
+    message.cacheTtlSeconds = object.cacheTtlSeconds ?? 0;
+    message.cacheReadPrice = object.cacheReadPrice ?? 0;
+    message.cacheWritePrice = object.cacheWritePrice ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetCacheReportRequest(): GetCacheReportRequest {
+  return { session: "", turns: 0 };
+}
+
+export const GetCacheReportRequest: MessageFns<GetCacheReportRequest> = {
+  encode(message: GetCacheReportRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.session !== "") {
+      writer.uint32(10).string(message.session);
+    }
+    if (message.turns !== 0) {
+      writer.uint32(16).uint32(message.turns);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCacheReportRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCacheReportRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.session = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.turns = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetCacheReportRequest>): GetCacheReportRequest {
+    return GetCacheReportRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetCacheReportRequest>): GetCacheReportRequest {
+    const message = createBaseGetCacheReportRequest() as any;
+    message.session = object.session ?? "";
+    message.turns = object.turns ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetCacheReportResponse(): GetCacheReportResponse {
+  return { turns: [], models: [] };
+}
+
+export const GetCacheReportResponse: MessageFns<GetCacheReportResponse> = {
+  encode(message: GetCacheReportResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.turns) {
+      CacheTurn.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.models) {
+      CacheUse.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCacheReportResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCacheReportResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.turns.push(CacheTurn.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.models.push(CacheUse.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetCacheReportResponse>): GetCacheReportResponse {
+    return GetCacheReportResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetCacheReportResponse>): GetCacheReportResponse {
+    const message = createBaseGetCacheReportResponse() as any;
+    message.turns = object.turns?.map((e) => CacheTurn.fromPartial(e)) || [];
+    message.models = object.models?.map((e) => CacheUse.fromPartial(e)) || [];
+    return message;
+  },
+};
+
 /**
  * AssemblyService answers: what exactly should the model see now?
  *
@@ -2343,6 +3155,43 @@ export const AssemblyServiceService = {
     responseSerialize: (value: CountTokensResponse): Buffer => Buffer.from(CountTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CountTokensResponse => CountTokensResponse.decode(value),
   },
+  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  validateBody: {
+    path: "/quire.v1.AssemblyService/ValidateBody" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ValidateBodyRequest): Buffer => Buffer.from(ValidateBodyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ValidateBodyRequest => ValidateBodyRequest.decode(value),
+    responseSerialize: (value: ValidateBodyResponse): Buffer =>
+      Buffer.from(ValidateBodyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ValidateBodyResponse => ValidateBodyResponse.decode(value),
+  },
+  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  listModels: {
+    path: "/quire.v1.AssemblyService/ListModels" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListModelsRequest): Buffer => Buffer.from(ListModelsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListModelsRequest => ListModelsRequest.decode(value),
+    responseSerialize: (value: ListModelsResponse): Buffer => Buffer.from(ListModelsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListModelsResponse => ListModelsResponse.decode(value),
+  },
+  /**
+   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   *
+   * Errors: SESSION_NOT_FOUND.
+   */
+  getCacheReport: {
+    path: "/quire.v1.AssemblyService/GetCacheReport" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetCacheReportRequest): Buffer =>
+      Buffer.from(GetCacheReportRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetCacheReportRequest => GetCacheReportRequest.decode(value),
+    responseSerialize: (value: GetCacheReportResponse): Buffer =>
+      Buffer.from(GetCacheReportResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetCacheReportResponse => GetCacheReportResponse.decode(value),
+  },
 } as const;
 
 export interface AssemblyServiceServer extends UntypedServiceImplementation {
@@ -2389,6 +3238,16 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
   replayContext: handleUnaryCall<ReplayContextRequest, ReplayContextResponse>;
   /** CountTokens counts texts as a model would. */
   countTokens: handleUnaryCall<CountTokensRequest, CountTokensResponse>;
+  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  validateBody: handleUnaryCall<ValidateBodyRequest, ValidateBodyResponse>;
+  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  listModels: handleUnaryCall<ListModelsRequest, ListModelsResponse>;
+  /**
+   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   *
+   * Errors: SESSION_NOT_FOUND.
+   */
+  getCacheReport: handleUnaryCall<GetCacheReportRequest, GetCacheReportResponse>;
 }
 
 export interface AssemblyServiceClient extends Client {
@@ -2523,6 +3382,58 @@ export interface AssemblyServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CountTokensResponse) => void,
+  ): ClientUnaryCall;
+  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  validateBody(
+    request: ValidateBodyRequest,
+    callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
+  ): ClientUnaryCall;
+  validateBody(
+    request: ValidateBodyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
+  ): ClientUnaryCall;
+  validateBody(
+    request: ValidateBodyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
+  ): ClientUnaryCall;
+  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  listModels(
+    request: ListModelsRequest,
+    callback: (error: ServiceError | null, response: ListModelsResponse) => void,
+  ): ClientUnaryCall;
+  listModels(
+    request: ListModelsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListModelsResponse) => void,
+  ): ClientUnaryCall;
+  listModels(
+    request: ListModelsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListModelsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   *
+   * Errors: SESSION_NOT_FOUND.
+   */
+  getCacheReport(
+    request: GetCacheReportRequest,
+    callback: (error: ServiceError | null, response: GetCacheReportResponse) => void,
+  ): ClientUnaryCall;
+  getCacheReport(
+    request: GetCacheReportRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetCacheReportResponse) => void,
+  ): ClientUnaryCall;
+  getCacheReport(
+    request: GetCacheReportRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetCacheReportResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -71,6 +71,58 @@ export function budgetPolicyToNumber(object: BudgetPolicy): number {
   }
 }
 
+/** PrefixPolicy is what happens when something in the system prompt of a session changes. */
+export const PrefixPolicy = {
+  /** UNSPECIFIED - PREFIX_POLICY_UNSPECIFIED means STABLE. */
+  UNSPECIFIED: "PREFIX_POLICY_UNSPECIFIED",
+  /** STABLE - PREFIX_POLICY_STABLE keeps the system prompt as it is while the prompt cache is warm, and tells the change in the current message. */
+  STABLE: "PREFIX_POLICY_STABLE",
+  /** LIVE - PREFIX_POLICY_LIVE makes the system prompt anew each time. */
+  LIVE: "PREFIX_POLICY_LIVE",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type PrefixPolicy = typeof PrefixPolicy[keyof typeof PrefixPolicy];
+
+export namespace PrefixPolicy {
+  export type UNSPECIFIED = typeof PrefixPolicy.UNSPECIFIED;
+  export type STABLE = typeof PrefixPolicy.STABLE;
+  export type LIVE = typeof PrefixPolicy.LIVE;
+  export type UNRECOGNIZED = typeof PrefixPolicy.UNRECOGNIZED;
+}
+
+export function prefixPolicyFromJSON(object: any): PrefixPolicy {
+  switch (object) {
+    case 0:
+    case "PREFIX_POLICY_UNSPECIFIED":
+      return PrefixPolicy.UNSPECIFIED;
+    case 1:
+    case "PREFIX_POLICY_STABLE":
+      return PrefixPolicy.STABLE;
+    case 2:
+    case "PREFIX_POLICY_LIVE":
+      return PrefixPolicy.LIVE;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return PrefixPolicy.UNRECOGNIZED;
+  }
+}
+
+export function prefixPolicyToNumber(object: PrefixPolicy): number {
+  switch (object) {
+    case PrefixPolicy.UNSPECIFIED:
+      return 0;
+    case PrefixPolicy.STABLE:
+      return 1;
+    case PrefixPolicy.LIVE:
+      return 2;
+    case PrefixPolicy.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** ContextSettings say how a context is made. What is unset falls to the capsule's settings, then to the server's, then to the default. */
 export interface ContextSettings {
   /** include_descriptions puts the descriptions of tools and memory blocks in. True by default. */
@@ -142,7 +194,11 @@ export interface ContextSettings {
    * soft_threshold is the share of its room from which on a compaction is prepared in the background, and made when the prompt cache has gone cold: 0.1 to 1, where 1 turns
    * that off; 0.85 by default.
    */
-  readonly softThreshold?: number | undefined;
+  readonly softThreshold?:
+    | number
+    | undefined;
+  /** prefix is what happens when something in the system prompt changes. */
+  readonly prefix: PrefixPolicy;
 }
 
 /** ModelLimits are limits for one model. */
@@ -184,6 +240,7 @@ function createBaseContextSettings(): ContextSettings {
     halfLifeTurns: undefined,
     summaryTokens: undefined,
     softThreshold: undefined,
+    prefix: PrefixPolicy.UNSPECIFIED,
   };
 }
 
@@ -239,6 +296,9 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     }
     if (message.softThreshold !== undefined) {
       writer.uint32(137).double(message.softThreshold);
+    }
+    if (message.prefix !== PrefixPolicy.UNSPECIFIED) {
+      writer.uint32(144).int32(prefixPolicyToNumber(message.prefix));
     }
     return writer;
   },
@@ -392,6 +452,14 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.softThreshold = reader.double();
             continue;
           }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.prefix = prefixPolicyFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -426,6 +494,7 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     message.halfLifeTurns = object.halfLifeTurns ?? undefined;
     message.summaryTokens = object.summaryTokens ?? undefined;
     message.softThreshold = object.softThreshold ?? undefined;
+    message.prefix = object.prefix ?? PrefixPolicy.UNSPECIFIED;
     return message;
   },
 };

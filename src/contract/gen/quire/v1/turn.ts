@@ -325,7 +325,11 @@ export interface Turn {
     | Date
     | undefined;
   /** complete_time is when it was completed or failed; absent while it is open. */
-  readonly completeTime: Date | undefined;
+  readonly completeTime:
+    | Date
+    | undefined;
+  /** assembly_id is the assembly that the turn answers to; empty when it named none. */
+  readonly assemblyId: string;
 }
 
 /** TurnDetails are what the caller says about a turn when it begins. */
@@ -436,6 +440,7 @@ function createBaseTurn(): Turn {
     chainHash: Buffer.alloc(0),
     createTime: undefined,
     completeTime: undefined,
+    assemblyId: "",
   };
 }
 
@@ -497,6 +502,9 @@ export const Turn: MessageFns<Turn> = {
     }
     if (message.completeTime !== undefined) {
       Timestamp.encode(toTimestamp(message.completeTime), writer.uint32(154).fork()).join();
+    }
+    if (message.assemblyId !== "") {
+      writer.uint32(162).string(message.assemblyId);
     }
     return writer;
   },
@@ -666,6 +674,14 @@ export const Turn: MessageFns<Turn> = {
             message.completeTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -706,6 +722,7 @@ export const Turn: MessageFns<Turn> = {
     message.chainHash = object.chainHash ?? Buffer.alloc(0);
     message.createTime = object.createTime ?? undefined;
     message.completeTime = object.completeTime ?? undefined;
+    message.assemblyId = object.assemblyId ?? "";
     return message;
   },
 };

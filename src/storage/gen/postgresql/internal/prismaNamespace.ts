@@ -411,6 +411,8 @@ export const ModelName = {
   Compaction: 'Compaction',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
+  ContextPin: 'ContextPin',
+  Calibration: 'Calibration',
   Workspace: 'Workspace',
   WorkspaceDocument: 'WorkspaceDocument',
   WorkspaceToolset: 'WorkspaceToolset'
@@ -429,7 +431,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "receipt" | "receiptBlob" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1469,6 +1471,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    ContextPin: {
+      payload: Prisma.$ContextPinPayload<ExtArgs>
+      fields: Prisma.ContextPinFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ContextPinFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ContextPinFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        findFirst: {
+          args: Prisma.ContextPinFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ContextPinFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        findMany: {
+          args: Prisma.ContextPinFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>[]
+        }
+        create: {
+          args: Prisma.ContextPinCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        createMany: {
+          args: Prisma.ContextPinCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ContextPinCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>[]
+        }
+        delete: {
+          args: Prisma.ContextPinDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        update: {
+          args: Prisma.ContextPinUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        deleteMany: {
+          args: Prisma.ContextPinDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ContextPinUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ContextPinUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>[]
+        }
+        upsert: {
+          args: Prisma.ContextPinUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ContextPinPayload>
+        }
+        aggregate: {
+          args: Prisma.ContextPinAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateContextPin>
+        }
+        groupBy: {
+          args: Prisma.ContextPinGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ContextPinGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ContextPinCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ContextPinCountAggregateOutputType> | number
+        }
+      }
+    }
+    Calibration: {
+      payload: Prisma.$CalibrationPayload<ExtArgs>
+      fields: Prisma.CalibrationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CalibrationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CalibrationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        findFirst: {
+          args: Prisma.CalibrationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CalibrationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        findMany: {
+          args: Prisma.CalibrationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>[]
+        }
+        create: {
+          args: Prisma.CalibrationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        createMany: {
+          args: Prisma.CalibrationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CalibrationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>[]
+        }
+        delete: {
+          args: Prisma.CalibrationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        update: {
+          args: Prisma.CalibrationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        deleteMany: {
+          args: Prisma.CalibrationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CalibrationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CalibrationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>[]
+        }
+        upsert: {
+          args: Prisma.CalibrationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CalibrationPayload>
+        }
+        aggregate: {
+          args: Prisma.CalibrationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCalibration>
+        }
+        groupBy: {
+          args: Prisma.CalibrationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CalibrationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CalibrationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CalibrationCountAggregateOutputType> | number
+        }
+      }
+    }
     Workspace: {
       payload: Prisma.$WorkspacePayload<ExtArgs>
       fields: Prisma.WorkspaceFieldRefs
@@ -1839,7 +1989,8 @@ export const TurnScalarFieldEnum = {
   contentHash: 'contentHash',
   chainHash: 'chainHash',
   createdUs: 'createdUs',
-  completedUs: 'completedUs'
+  completedUs: 'completedUs',
+  assemblyId: 'assemblyId'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -1950,6 +2101,33 @@ export const ReceiptBlobScalarFieldEnum = {
 } as const
 
 export type ReceiptBlobScalarFieldEnum = (typeof ReceiptBlobScalarFieldEnum)[keyof typeof ReceiptBlobScalarFieldEnum]
+
+
+export const ContextPinScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  model: 'model',
+  role: 'role',
+  assemblyId: 'assemblyId',
+  turnId: 'turnId',
+  pinnedUs: 'pinnedUs'
+} as const
+
+export type ContextPinScalarFieldEnum = (typeof ContextPinScalarFieldEnum)[keyof typeof ContextPinScalarFieldEnum]
+
+
+export const CalibrationScalarFieldEnum = {
+  tenantId: 'tenantId',
+  model: 'model',
+  version: 'version',
+  ratio: 'ratio',
+  margin: 'margin',
+  evidence: 'evidence',
+  observationsJson: 'observationsJson',
+  updatedUs: 'updatedUs'
+} as const
+
+export type CalibrationScalarFieldEnum = (typeof CalibrationScalarFieldEnum)[keyof typeof CalibrationScalarFieldEnum]
 
 
 export const WorkspaceScalarFieldEnum = {
@@ -2266,6 +2444,8 @@ export type GlobalOmitConfig = {
   compaction?: Prisma.CompactionOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
+  contextPin?: Prisma.ContextPinOmit
+  calibration?: Prisma.CalibrationOmit
   workspace?: Prisma.WorkspaceOmit
   workspaceDocument?: Prisma.WorkspaceDocumentOmit
   workspaceToolset?: Prisma.WorkspaceToolsetOmit

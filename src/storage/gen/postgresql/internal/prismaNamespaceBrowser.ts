@@ -65,6 +65,8 @@ export const ModelName = {
   Compaction: 'Compaction',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
+  ContextPin: 'ContextPin',
+  Calibration: 'Calibration',
   Workspace: 'Workspace',
   WorkspaceDocument: 'WorkspaceDocument',
   WorkspaceToolset: 'WorkspaceToolset'
@@ -195,7 +197,8 @@ export const TurnScalarFieldEnum = {
   contentHash: 'contentHash',
   chainHash: 'chainHash',
   createdUs: 'createdUs',
-  completedUs: 'completedUs'
+  completedUs: 'completedUs',
+  assemblyId: 'assemblyId'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -306,6 +309,33 @@ export const ReceiptBlobScalarFieldEnum = {
 } as const
 
 export type ReceiptBlobScalarFieldEnum = (typeof ReceiptBlobScalarFieldEnum)[keyof typeof ReceiptBlobScalarFieldEnum]
+
+
+export const ContextPinScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  model: 'model',
+  role: 'role',
+  assemblyId: 'assemblyId',
+  turnId: 'turnId',
+  pinnedUs: 'pinnedUs'
+} as const
+
+export type ContextPinScalarFieldEnum = (typeof ContextPinScalarFieldEnum)[keyof typeof ContextPinScalarFieldEnum]
+
+
+export const CalibrationScalarFieldEnum = {
+  tenantId: 'tenantId',
+  model: 'model',
+  version: 'version',
+  ratio: 'ratio',
+  margin: 'margin',
+  evidence: 'evidence',
+  observationsJson: 'observationsJson',
+  updatedUs: 'updatedUs'
+} as const
+
+export type CalibrationScalarFieldEnum = (typeof CalibrationScalarFieldEnum)[keyof typeof CalibrationScalarFieldEnum]
 
 
 export const WorkspaceScalarFieldEnum = {

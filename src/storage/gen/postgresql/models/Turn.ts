@@ -87,6 +87,7 @@ export type TurnMinAggregateOutputType = {
   chainHash: runtime.Bytes | null
   createdUs: bigint | null
   completedUs: bigint | null
+  assemblyId: string | null
 }
 
 export type TurnMaxAggregateOutputType = {
@@ -122,6 +123,7 @@ export type TurnMaxAggregateOutputType = {
   chainHash: runtime.Bytes | null
   createdUs: bigint | null
   completedUs: bigint | null
+  assemblyId: string | null
 }
 
 export type TurnCountAggregateOutputType = {
@@ -157,6 +159,7 @@ export type TurnCountAggregateOutputType = {
   chainHash: number
   createdUs: number
   completedUs: number
+  assemblyId: number
   _all: number
 }
 
@@ -222,6 +225,7 @@ export type TurnMinAggregateInputType = {
   chainHash?: true
   createdUs?: true
   completedUs?: true
+  assemblyId?: true
 }
 
 export type TurnMaxAggregateInputType = {
@@ -257,6 +261,7 @@ export type TurnMaxAggregateInputType = {
   chainHash?: true
   createdUs?: true
   completedUs?: true
+  assemblyId?: true
 }
 
 export type TurnCountAggregateInputType = {
@@ -292,6 +297,7 @@ export type TurnCountAggregateInputType = {
   chainHash?: true
   createdUs?: true
   completedUs?: true
+  assemblyId?: true
   _all?: true
 }
 
@@ -414,6 +420,7 @@ export type TurnGroupByOutputType = {
   chainHash: runtime.Bytes | null
   createdUs: bigint
   completedUs: bigint | null
+  assemblyId: string | null
   _count: TurnCountAggregateOutputType | null
   _avg: TurnAvgAggregateOutputType | null
   _sum: TurnSumAggregateOutputType | null
@@ -472,6 +479,7 @@ export type TurnWhereInput = {
   chainHash?: Prisma.BytesNullableFilter<"Turn"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
+  assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
 }
 
 export type TurnOrderByWithRelationInput = {
@@ -507,6 +515,7 @@ export type TurnOrderByWithRelationInput = {
   chainHash?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type TurnWhereUniqueInput = Prisma.AtLeast<{
@@ -547,6 +556,7 @@ export type TurnWhereUniqueInput = Prisma.AtLeast<{
   chainHash?: Prisma.BytesNullableFilter<"Turn"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
+  assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
 }, "tenantId_id" | "tenantId_branchId_depth">
 
 export type TurnOrderByWithAggregationInput = {
@@ -582,6 +592,7 @@ export type TurnOrderByWithAggregationInput = {
   chainHash?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.TurnCountOrderByAggregateInput
   _avg?: Prisma.TurnAvgOrderByAggregateInput
   _max?: Prisma.TurnMaxOrderByAggregateInput
@@ -625,6 +636,7 @@ export type TurnScalarWhereWithAggregatesInput = {
   chainHash?: Prisma.BytesNullableWithAggregatesFilter<"Turn"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableWithAggregatesFilter<"Turn"> | bigint | number | null
+  assemblyId?: Prisma.StringNullableWithAggregatesFilter<"Turn"> | string | null
 }
 
 export type TurnCreateInput = {
@@ -660,6 +672,7 @@ export type TurnCreateInput = {
   chainHash?: runtime.Bytes | null
   createdUs: bigint | number
   completedUs?: bigint | number | null
+  assemblyId?: string | null
 }
 
 export type TurnUncheckedCreateInput = {
@@ -695,6 +708,7 @@ export type TurnUncheckedCreateInput = {
   chainHash?: runtime.Bytes | null
   createdUs: bigint | number
   completedUs?: bigint | number | null
+  assemblyId?: string | null
 }
 
 export type TurnUpdateInput = {
@@ -730,6 +744,7 @@ export type TurnUpdateInput = {
   chainHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnUncheckedUpdateInput = {
@@ -765,6 +780,7 @@ export type TurnUncheckedUpdateInput = {
   chainHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnCreateManyInput = {
@@ -800,6 +816,7 @@ export type TurnCreateManyInput = {
   chainHash?: runtime.Bytes | null
   createdUs: bigint | number
   completedUs?: bigint | number | null
+  assemblyId?: string | null
 }
 
 export type TurnUpdateManyMutationInput = {
@@ -835,6 +852,7 @@ export type TurnUpdateManyMutationInput = {
   chainHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnUncheckedUpdateManyInput = {
@@ -870,6 +888,7 @@ export type TurnUncheckedUpdateManyInput = {
   chainHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnTenantIdBranchIdDepthCompoundUniqueInput = {
@@ -916,6 +935,7 @@ export type TurnCountOrderByAggregateInput = {
   chainHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
+  assemblyId?: Prisma.SortOrder
 }
 
 export type TurnAvgOrderByAggregateInput = {
@@ -965,6 +985,7 @@ export type TurnMaxOrderByAggregateInput = {
   chainHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
+  assemblyId?: Prisma.SortOrder
 }
 
 export type TurnMinOrderByAggregateInput = {
@@ -1000,6 +1021,7 @@ export type TurnMinOrderByAggregateInput = {
   chainHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
+  assemblyId?: Prisma.SortOrder
 }
 
 export type TurnSumOrderByAggregateInput = {
@@ -1071,6 +1093,7 @@ export type TurnSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   chainHash?: boolean
   createdUs?: boolean
   completedUs?: boolean
+  assemblyId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1106,6 +1129,7 @@ export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   chainHash?: boolean
   createdUs?: boolean
   completedUs?: boolean
+  assemblyId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1141,6 +1165,7 @@ export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   chainHash?: boolean
   createdUs?: boolean
   completedUs?: boolean
+  assemblyId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectScalar = {
@@ -1176,9 +1201,10 @@ export type TurnSelectScalar = {
   chainHash?: boolean
   createdUs?: boolean
   completedUs?: boolean
+  assemblyId?: boolean
 }
 
-export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs", ExtArgs["result"]["turn"]>
+export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId", ExtArgs["result"]["turn"]>
 
 export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Turn"
@@ -1219,6 +1245,7 @@ export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     chainHash: runtime.Bytes | null
     createdUs: bigint
     completedUs: bigint | null
+    assemblyId: string | null
   }, ExtArgs["result"]["turn"]>
   composites: {}
 }
@@ -1674,6 +1701,7 @@ export interface TurnFieldRefs {
   readonly chainHash: Prisma.FieldRef<"Turn", 'Bytes'>
   readonly createdUs: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly completedUs: Prisma.FieldRef<"Turn", 'BigInt'>
+  readonly assemblyId: Prisma.FieldRef<"Turn", 'String'>
 }
     
 

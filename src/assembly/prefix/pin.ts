@@ -1,0 +1,64 @@
+import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import type { PinRow } from "../../storage/ledger/rows.js";
+import type { ThreadSegment } from "../../storage/ledger/thread-store.js";
+import type { AssemblyDeps } from "../deps.js";
+import type { EffectiveThread } from "../thread-window.js";
+
+/** The context that a session last sent to a model in a role, and that a turn of this thread answered. */
+export interface Pin {
+  readonly row: PinRow;
+  readonly receipt: Receipt;
+  /** When the provider last saw it. */
+  readonly lastUseMs: number;
+}
+
+/** The pin of a thread; undefined where there is none, or the thread no longer goes on from it. */
+export async function findPin(
+  deps: AssemblyDeps,
+  thread: EffectiveThread,
+  model: string,
+  role: string,
+  nowMs: number,
+): Promise<Pin | undefined> {
+  const { tenantId, session, head, activeTurn, segments } = thread;
+  const row = await deps.ledger.threads.findPin(tenantId, session.id, model, role);
+  if (!row) return undefined;
+  const receipt = await findReceipt(deps, row);
+  if (!receipt) return undefined;
+  if (row.turnId === activeTurn?.id) return { row, receipt, lastUseMs: nowMs };
+  if (row.turnId === head?.id)
+    return { row, receipt, lastUseMs: milliseconds(head.completedUs ?? row.pinnedUs) };
+  const turn = await deps.ledger.threads.findTurn(tenantId, row.turnId);
+  const isOnThread = segments.some((segment) => holds(segment, turn?.branchId, turn?.depth));
+  return isOnThread
+    ? { row, receipt, lastUseMs: milliseconds(turn!.completedUs ?? row.pinnedUs) }
+    : undefined;
+}
+
+async function findReceipt(
+  deps: AssemblyDeps,
+  { tenantId, assemblyId }: PinRow,
+): Promise<Receipt | undefined> {
+  const key = `${tenantId}/${assemblyId}`;
+  const recent = deps.recentReceipts.get(key);
+  if (recent) return recent;
+  const stored = await deps.receipts.find(tenantId, assemblyId);
+  if (!stored) return undefined;
+  const receipt = Receipt.decode(stored.wire);
+  deps.recentReceipts.set(key, receipt);
+  return receipt;
+}
+
+function holds(
+  segment: ThreadSegment,
+  branchId: string | null | undefined,
+  depth: number | null | undefined,
+): boolean {
+  return (
+    segment.branchId === branchId && segment.fromDepth <= (depth ?? 0) && (depth ?? 0) <= segment.toDepth
+  );
+}
+
+function milliseconds(us: bigint): number {
+  return Number(us / 1_000n);
+}

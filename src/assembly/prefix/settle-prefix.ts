@@ -1,0 +1,167 @@
+import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { BudgetPolicy } from "../../domain/context-settings.js";
+import { sha256 } from "../../domain/hash.js";
+import { readHistory } from "../compact-history.js";
+import { buildCurrent } from "../current-message.js";
+import type { AssemblyDeps } from "../deps.js";
+import { buildHistory, isClean } from "../history.js";
+import type { ContextPlan } from "../plan.js";
+import type { ResolvedContext } from "../resolve.js";
+import { earlierSystem, type SystemStage } from "../system.js";
+import type { ToolsStage } from "../tools.js";
+import type { Pin } from "./pin.js";
+import { type SectionUpdate, sectionUpdate } from "./section-update.js";
+
+/** The system prompt that is sent, and how what changed in it is told. */
+export interface Prefix {
+  readonly system: SystemStage;
+  /** What the current message has to tell. */
+  readonly updates: readonly SectionUpdate[];
+  readonly pinned: boolean;
+  /** Why it is not the one of the context before, although that is warm. */
+  readonly cause: string;
+  /** What differs from the system prompt that is sent, told now or before. */
+  readonly told: readonly PrefixUpdate[];
+  readonly toldTokens: number;
+  /** The first turn that carries some of it; empty when that is this context's. */
+  readonly toldTurnId: string;
+}
+
+/** Changes of these may wait; all others apply at once. */
+const patient = new Set([
+  "workspace_rules",
+  "user_identity",
+  "persona",
+  "soul",
+  "agent_identity",
+  "language",
+  "skills",
+  "memory",
+  "autonomy",
+  "environment",
+]);
+
+/** Over how many turns the cost of carrying updates is reckoned. */
+const horizonTurns = 20;
+
+/**
+ * While a prompt cache is warm, the system prompt stays what it was, and what changed rides in the current message; unless the prefix changes anyway,
+ * something changed that must apply at once, or carrying costs more than writing all anew.
+ */
+export async function settlePrefix(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  tools: ToolsStage,
+  live: SystemStage,
+  signal?: AbortSignal,
+): Promise<Prefix> {
+  const { pin, settings } = resolved;
+  const isStable = settings.policy === BudgetPolicy.ELASTIC && !settings.isPrefixLive;
+  if (!pin || !isStable || !isWarm(resolved, pin)) return rewritten(live, "");
+  const sameSystem = live.hash.equals(pin.receipt.hashes!.system);
+  const toldBefore = isClean(resolved) ? [] : (pin.receipt.prefix?.updates ?? []);
+  if (sameSystem && toldBefore.length === 0) return rewritten(live, "");
+  if (!tools.hash.equals(pin.receipt.hashes!.tools)) return rewritten(live, "tools");
+  if (pin.receipt.historyLayer!.compactionId !== (resolved.thread.compaction?.id ?? ""))
+    return rewritten(live, "compaction");
+  const pinned = await earlierSystem(deps, resolved, pin.receipt, live.inputs);
+  if (!pinned) return rewritten(live, "the system prompt before is no longer kept");
+
+  const before = sectionTexts(pinned);
+  const now = sectionTexts(live);
+  const names = [...new Set([...before.keys(), ...now.keys()])];
+  const changed = names.filter((name) => before.get(name) !== now.get(name));
+  const urgent = changed.find((name) => !patient.has(name));
+  if (urgent !== undefined) return rewritten(live, `section ${urgent}`);
+  const told = toldSections(resolved, changed, toldBefore, before, now);
+  const carried = isClean(resolved) ? 0 : (pin.receipt.prefix?.toldTokens ?? 0);
+  const toldTurnId = carried > 0 ? pin.receipt.prefix!.toldTurnId || pin.row.turnId : "";
+  return carryOrRewrite(deps, resolved, plan, { tools, live, pinned, told, carried, toldTurnId }, signal);
+}
+
+export function isWarm(resolved: ResolvedContext, pin: Pin): boolean {
+  return resolved.nowMs - pin.lastUseMs <= resolved.model.entry.cache.ttlSeconds * 1_000;
+}
+
+function rewritten(live: SystemStage, cause: string): Prefix {
+  return { system: live, updates: [], pinned: false, cause, told: [], toldTokens: 0, toldTurnId: "" };
+}
+
+interface ToldSection {
+  readonly section: string;
+  /** What the model will know after this context. */
+  readonly hash: Buffer;
+  /** What the current message has to say for that; undefined where nothing is new, or there is no current message. */
+  readonly update: SectionUpdate | undefined;
+}
+
+/** Every section that is not what the pinned prompt says, or that the model was told of before. */
+function toldSections(
+  resolved: ResolvedContext,
+  changed: readonly string[],
+  toldBefore: readonly PrefixUpdate[],
+  before: ReadonlyMap<string, string>,
+  now: ReadonlyMap<string, string>,
+): ToldSection[] {
+  const known = new Map(toldBefore.map(({ section, hash }) => [section, hash]));
+  return [...new Set([...changed, ...known.keys()])].flatMap((section): ToldSection[] => {
+    const [was, is] = [before.get(section) ?? "", now.get(section) ?? ""];
+    const hash = sha256(Buffer.from(is));
+    const knownHash = known.get(section) ?? sha256(Buffer.from(was));
+    if (knownHash.equals(hash)) return [{ section, hash, update: undefined }];
+    if (!resolved.request.event)
+      return known.has(section) ? [{ section, hash: knownHash, update: undefined }] : [];
+    return [{ section, hash, update: sectionUpdate(section, was, is) }];
+  });
+}
+
+interface Carrying {
+  readonly tools: ToolsStage;
+  readonly live: SystemStage;
+  readonly pinned: SystemStage;
+  readonly told: readonly ToldSection[];
+  readonly carried: number;
+  readonly toldTurnId: string;
+}
+
+/** Carries the updates, if history is not rewritten anyway, still shows those that were told before, and that is cheaper. */
+async function carryOrRewrite(
+  deps: AssemblyDeps,
+  resolved: ResolvedContext,
+  plan: ContextPlan,
+  { tools, live, pinned, told, carried, toldTurnId }: Carrying,
+  signal: AbortSignal | undefined,
+): Promise<Prefix> {
+  const updates = told.flatMap(({ update }) => update ?? []);
+  const current = await buildCurrent(deps, resolved, plan, updates);
+  const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
+  const state = await readHistory(deps, resolved, plan, others, signal);
+  if (state.job) return rewritten(live, "compaction");
+  const history = await buildHistory(deps, resolved, plan, others, state.window);
+  const isShown = toldTurnId === "" || history.shown.some(({ stored }) => stored.turnId === toldTurnId);
+  if (!isShown) return rewritten(live, "cut");
+  const costs = await deps.counter.countAll(updates.map(({ text }) => text));
+  const newTokens = costs.reduce((sum, tokens) => sum + tokens, 0);
+  const { readPrice, writePrice } = resolved.model.entry.cache;
+  const carrying = (carried + newTokens) * readPrice * horizonTurns;
+  const rewriting = (pinned.tokens + history.tokens) * (writePrice - readPrice);
+  if (carrying > rewriting) return rewritten(live, "carrying costs more");
+  let at = 0;
+  return {
+    system: pinned,
+    updates,
+    pinned: !pinned.hash.equals(live.hash) || updates.length > 0,
+    cause: "",
+    told: told.map(({ section, hash, update }) => ({ section, hash, tokens: update ? costs[at++]! : 0 })),
+    toldTokens: carried + newTokens,
+    toldTurnId,
+  };
+}
+
+function sectionTexts({ text, sections }: SystemStage): Map<string, string> {
+  const bytes = Buffer.from(text);
+  return new Map(
+    sections.map(({ name, offset, length }) => [name, bytes.toString("utf8", offset, offset + length)]),
+  );
+}
