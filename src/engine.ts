@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
+import { Calibrator } from "./assembly/calibrator.js";
 import { Compactor } from "./assembly/compaction/compactor.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { createSystemCache } from "./assembly/system.js";
@@ -16,6 +17,7 @@ import type { Receipt } from "./contract/gen/quire/v1/assembly.js";
 import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
+import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
 import { summarizerSet } from "./summarizers/summarizer-set.js";
@@ -73,9 +75,16 @@ export async function openEngine(
     { ledger, summarizers, summaryTemplate, counter, clock, ids },
     warn("a compaction could not be made"),
   );
+  const calibrator = new Calibrator(
+    new CalibrationStore(database),
+    catalogue,
+    clock,
+    warn("calibrations could not be read or written"),
+  );
   const assembly: AssemblyDeps = {
     ledger,
     compactor,
+    calibrator,
     capsules: capsules.reader,
     workspaces: workspaces.reader,
     receipts,
@@ -111,6 +120,7 @@ export async function openEngine(
       await compactor.close();
       await ledger.writer.idle();
       await receipts.flush();
+      await calibrator.flush();
       await counter.close();
       await database.close();
     },

@@ -40,7 +40,7 @@ const laneOrder = [
 /** What the context may use, before any of it is. */
 export function plannedBudget(resolved: ResolvedContext, plan: ContextPlan): TokenBudget {
   const nothing = { system: 0, history: 0, memory: 0, tools: 0, buffer: 0 };
-  return budgetOf(resolved, plan, nothing, []);
+  return budgetOf(resolved, plan, nothing, [], true);
 }
 
 export function contextUse(resolved: ResolvedContext, plan: ContextPlan, stages: Stages): ContextUse {
@@ -65,7 +65,7 @@ export function contextUse(resolved: ResolvedContext, plan: ContextPlan, stages:
   ];
   const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
   return {
-    budget: budgetOf(resolved, plan, used, layers),
+    budget: budgetOf(resolved, plan, used, layers, !history.hasUncounted && !current.hasUncounted),
     hashes: {
       tools: parts[0],
       system: parts[1],
@@ -83,6 +83,7 @@ function budgetOf(
   plan: ContextPlan,
   used: LanePlan,
   layers: TokenBudget["layers"],
+  isCounted: boolean,
 ): TokenBudget {
   const { limits, lanes } = plan;
   const total = used.system + used.history + used.memory + used.tools + used.buffer;
@@ -112,6 +113,6 @@ function budgetOf(
     ratio,
     margin,
     calibrationVersion: version,
-    countedTokens: unscaled(resolved.scale, total),
+    countedTokens: isCounted ? unscaled(resolved.scale, total) : 0,
   };
 }

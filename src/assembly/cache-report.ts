@@ -1,10 +1,10 @@
-import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import type { GetCacheReportResponse } from "../contract/gen/quire/v1/assembly_service.js";
 import type { CachePlan, CacheTurn, CacheUse } from "../contract/gen/quire/v1/prompt_cache.js";
 import { fromMicroseconds } from "../domain/clock.js";
 import type { TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { AssemblyDeps } from "./deps.js";
+import { recentReceipt } from "./prefix/pin.js";
 
 /** Less of what was predicted than this was read: something was missed. */
 const hitShare = 0.9;
@@ -40,8 +40,7 @@ async function lastTurns(
 }
 
 async function cacheTurn(deps: AssemblyDeps, row: TurnRow): Promise<CacheTurn> {
-  const stored = row.assemblyId ? await deps.receipts.find(row.tenantId, row.assemblyId) : undefined;
-  const receipt = stored && Receipt.decode(stored.wire);
+  const receipt = row.assemblyId ? await recentReceipt(deps, row.tenantId, row.assemblyId) : undefined;
   const predicted = receipt?.cachePlan;
   const inputTokens = Number(row.inputTokens ?? 0);
   const cachedInputTokens = Number(row.cachedInputTokens ?? 0);

@@ -1,9 +1,7 @@
 import { type Calibration, calibrate, keptObservations, type Prior } from "../budget/calibration.js";
 
-export interface CalibrationWrite {
-  /** What is to be stored in place of what is. May be asked more than once. */
-  merge(prior: Prior, stored: Calibration | undefined): Calibration;
-}
+/** What is to be stored in place of what is. May be asked more than once. */
+export type MergeCalibration = (prior: Prior, stored: Calibration | undefined) => Calibration;
 
 /**
  * One calibration in memory: what is stored, and what was observed since. An observation counts at once; when another
@@ -15,6 +13,8 @@ export class CalibrationState {
   private stored: Calibration | undefined;
   private writing: readonly number[] = [];
   private waiting: readonly number[] = [];
+  /** What was to be written, if nobody else wrote. */
+  private offered: Calibration | undefined;
 
   get current(): Calibration | undefined {
     return this.latest;
@@ -38,21 +38,19 @@ export class CalibrationState {
   }
 
   /** Takes what waits into a write, which `wrote` or `failed` ends. What is observed from now on waits for the next one. */
-  startWrite(): CalibrationWrite {
+  startWrite(): MergeCalibration {
     const { latest, stored: known, waiting } = this;
     this.writing = waiting;
     this.waiting = [];
-    return {
-      merge: (prior, stored) =>
-        latest && isSame(stored, known) ? latest : rebuilt(prior, stored, waiting, latest)!,
-    };
+    this.offered = latest;
+    return (prior, stored) =>
+      latest && isSame(stored, known) ? latest : rebuilt(prior, stored, waiting, latest)!;
   }
 
-  /** `isMerged` says that it was built on something else than what this server knew. */
-  wrote(prior: Prior, written: Calibration, isMerged: boolean): void {
+  wrote(prior: Prior, written: Calibration): void {
     this.writing = [];
     this.stored = written;
-    if (isMerged) this.latest = rebuilt(prior, written, this.waiting, this.latest);
+    if (written !== this.offered) this.latest = rebuilt(prior, written, this.waiting, this.latest);
   }
 
   failed(): void {

@@ -11,7 +11,7 @@ import { type Catalogue, type FoundModel, findModel } from "../budget/catalogue.
 import { scaleOf, type TokenScale } from "../budget/token-scale.js";
 import { type Clock, toMicroseconds } from "../domain/clock.js";
 import type { CalibrationKey, CalibrationStore } from "../storage/assembly/calibration-store.js";
-import { CalibrationState, type CalibrationWrite } from "./calibration-state.js";
+import { CalibrationState, type MergeCalibration } from "./calibration-state.js";
 
 /** How o200k counts become a model's tokens, and where that is known from. */
 export type CalibratedScale = TokenScale & {
@@ -24,7 +24,7 @@ interface Entry extends CalibrationKey {
   readonly state: CalibrationState;
   /** When it was last read, or tried to. */
   readAtMs: number;
-  reading: Promise<void> | undefined;
+  firstRead: Promise<void> | undefined;
 }
 
 /** The tenant under which all tenants are calibrated together. */
@@ -44,6 +44,7 @@ export class Calibrator {
   private readonly entries = new LRUCache<string, Entry>({ max: maxEntries });
   /** Entries with something to write: they must not be forgotten. */
   private readonly unwritten = new Map<string, Entry>();
+  private readonly reads = new Set<Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
 
@@ -58,10 +59,11 @@ export class Calibrator {
     const plain = { ...scaleOf(model.entry), version: 0, evidence: 0 };
     if (plain.exact || model.name === "") return plain;
     const own = this.entry(tenantId, model.name);
-    const isFirst = own.readAtMs === Number.NEGATIVE_INFINITY;
-    const isOld = this.clock.now() - own.readAtMs >= readAgainAfterMs;
-    const reading = own.reading ?? (isOld ? this.read(own) : undefined);
-    if (isFirst || (own.reading && !own.state.current)) await reading;
+    if (this.clock.now() - own.readAtMs >= readAgainAfterMs) {
+      const reading = this.read(own);
+      own.firstRead ??= reading;
+    }
+    await own.firstRead;
     for (const { current } of [own.state, this.entry(everyone, model.name).state]) {
       if (!current || current.version === 0) continue;
       const { ratio, margin, version, evidence } = current;
@@ -104,4 +106,75 @@ export class Calibrator {
     this.flushing = this.flushing.then(() => this.writeAll());
     return this.flushing;
   }
+  private entry(tenantId: string, model: string): Entry {
+    const key = keyOf(tenantId, model);
+    const known = this.unwritten.get(key) ?? this.entries.get(key);
+    if (known) return known;
+    const state = new CalibrationState();
+    const made: Entry = {
+      ...{ tenantId, model, state },
+      readAtMs: Number.NEGATIVE_INFINITY,
+      firstRead: undefined,
+    };
+    this.entries.set(key, made);
+    return made;
+  }
+
+  private priorOf({ tenantId, model }: CalibrationKey): Prior {
+    const catalogue = cataloguePrior(findModel(this.catalogue, model).entry);
+    return tenantId === everyone
+      ? catalogue
+      : sharedPrior(catalogue, this.entry(everyone, model).state.current);
+  }
+
+  private read(own: Entry): Promise<void> {
+    own.readAtMs = this.clock.now();
+    const reading = this.store
+      .find(own.tenantId, own.model)
+      .then((found) => {
+        const shared = this.entry(everyone, own.model);
+        shared.state.read(this.priorOf(shared), found.shared);
+        own.state.read(this.priorOf(own), found.own);
+      })
+      .catch(this.onError)
+      .finally(() => this.reads.delete(reading));
+    this.reads.add(reading);
+    return reading;
+  }
+
+  private async writeAll(): Promise<void> {
+    const entries = [...this.unwritten.entries()];
+    for (let at = 0; at < entries.length; at += writeAtOnce)
+      await this.write(new Map(entries.slice(at, at + writeAtOnce)));
+    // Whoever closes the database next finds nobody reading it.
+    await Promise.all(this.reads);
+  }
+
+  /** What cannot be written waits for the next flush, which the next observation brings. */
+  private async write(entries: ReadonlyMap<string, Entry>): Promise<void> {
+    const merges = new Map<string, MergeCalibration>();
+    for (const [key, { state }] of entries) merges.set(key, state.startWrite());
+    const written = new Map<string, Calibration>();
+    try {
+      await this.store.save([...entries.values()], toMicroseconds(this.clock.now()), (target, stored) => {
+        const key = keyOf(target.tenantId, target.model);
+        const merged = merges.get(key)!(this.priorOf(target), stored);
+        written.set(key, merged);
+        return merged;
+      });
+    } catch (error) {
+      for (const { state } of entries.values()) state.failed();
+      this.onError(error);
+      return;
+    }
+    for (const [key, entry] of entries) {
+      entry.state.wrote(this.priorOf(entry), written.get(key)!);
+      this.entries.set(key, entry);
+      if (!entry.state.isWaiting) this.unwritten.delete(key);
+    }
+  }
+}
+
+function keyOf(tenantId: string, model: string): string {
+  return JSON.stringify([tenantId, model]);
 }

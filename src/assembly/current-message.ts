@@ -18,6 +18,8 @@ export interface CurrentStage {
   readonly hash: Buffer;
   readonly tokens: number;
   readonly truncated: boolean;
+  /** Whether something in it is not counted: images and files. */
+  readonly hasUncounted: boolean;
   readonly candidates: readonly Candidate[];
 }
 
@@ -36,6 +38,7 @@ export async function buildCurrent(
       hash: sha256(),
       tokens: 0,
       truncated: false,
+      hasUncounted: false,
       candidates: [],
     };
   }
@@ -54,6 +57,9 @@ export async function buildCurrent(
     hash: sha256(wire),
     tokens,
     truncated,
+    hasUncounted: message.parts.some(
+      ({ content }) => content?.$case === "image" || content?.$case === "file",
+    ),
     candidates: [eventCandidate({ name: "current message", tokens, kept: true, rule, detail })],
   };
 }

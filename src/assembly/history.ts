@@ -28,6 +28,8 @@ export interface HistoryStage {
   readonly floors: readonly string[];
   /** The turns of which something is shown, oldest first. */
   readonly shown: readonly WindowTurn[];
+  /** Whether something in it is not counted: images and files. */
+  readonly hasUncounted: boolean;
   /** Every message that is shown. */
   messages(): readonly ShownMessage[];
 }
@@ -250,6 +252,7 @@ async function stage(
     candidates: candidates(resolved, window, chosen, tokens),
     floors: [...foldedFloors(resolved, compaction, oldestFirst), ...chosen.floors],
     shown: oldestFirst,
+    hasUncounted: oldestFirst.some((turn) => turn.facts.hasUncounted),
     messages: () => shownMessages(compaction, oldestFirst, chosen, clean),
   };
 }

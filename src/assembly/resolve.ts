@@ -1,5 +1,5 @@
 import { type FoundModel, findModel } from "../budget/catalogue.js";
-import { scaleOf, type TokenScale } from "../budget/token-scale.js";
+import type { TokenScale } from "../budget/token-scale.js";
 import { mergeSettings, type ResolvedSettings } from "../capsule/context-settings.js";
 import { type DerivedSettings, deriveSettings } from "../capsule/knobs.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
@@ -96,7 +96,7 @@ export async function resolve(
     model,
     modelName,
     provider: request.provider || defaults?.provider || model.entry.provider,
-    scale: pinnedScale(thread, pin) ?? { ...scaleOf(model.entry), version: 0 },
+    scale: pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model)),
     warnings,
   };
 }

@@ -24,11 +24,14 @@ export interface TurnFacts {
   readonly spokenMessages: number;
   /** Whether history may begin with it: its first message is a user's, and answers nothing of the turn before. */
   readonly startsClean: boolean;
+  /** Whether it holds images or files, whose tokens are not counted. */
+  readonly hasUncounted: boolean;
   /** Whether it may have given up calls of the turn before: only the turn's row knows. */
   readonly mayAbandon: boolean;
 }
 
 const answers = 2 | 8;
+const uncounted = 64 | 128;
 const known = new WeakMap<StoredTurnMessages, TurnFacts>();
 
 /** Turns never change, so what is known of one is kept as long as the turn is. */
@@ -82,6 +85,7 @@ function summarize(messages: readonly MessageFacts[]): TurnFacts {
     sentTokens: spoken.reduce((sum, message) => sum + message.sentTokens, 0),
     hasSystem: spoken.length < messages.length,
     spokenMessages: spoken.length,
+    hasUncounted: spoken.some((message) => message.flags & uncounted),
     startsClean: first?.role === "U" && (first.flags & answers) === 0,
     // A turn of answers only may give up the rest when it is completed, which no message says.
     mayAbandon:

@@ -111,9 +111,9 @@ function isNoticeable(current: Estimate, next: Estimate): boolean {
  */
 function estimateOf(prior: Prior, observations: readonly number[]): Estimate | undefined {
   if (observations.length < leastEvidence) return undefined;
-  const logs = observations.map(Math.log);
+  const logs = Float64Array.from(observations, Math.log).sort();
   const middle = median(logs);
-  const deviation = deviationsOfMad * median(logs.map((log) => Math.abs(log - middle)));
+  const deviation = deviationsOfMad * median(logs.map((log) => Math.abs(log - middle)).sort());
   const reach = Math.max(outlierDeviations * deviation, alwaysNoise);
   // At least half of them: the reach is more than the median distance.
   const usual = logs.filter((log) => Math.abs(log - middle) <= reach);
@@ -127,28 +127,23 @@ function estimateOf(prior: Prior, observations: readonly number[]): Estimate | u
 }
 
 /** How far above the center a usage may come, judged by those that did. */
-function marginOf(prior: Prior, logs: readonly number[], usual: readonly number[], center: number): number {
+function marginOf(prior: Prior, logs: Float64Array, usual: Float64Array, center: number): number {
   const unseen = Math.log(1 + Math.max(prior.margin, prior.version > 0 ? 0 : unseenMargin)) / tailDeviations;
   const squares = usual.reduce((sum, log) => sum + (log - center) ** 2, 0);
   const deviation = Math.sqrt((priorWeight * unseen ** 2 + squares) / (priorWeight + usual.length - 1));
   const needed = Math.max(
     deviation * (tailDeviations + doubtDeviations / Math.sqrt(usual.length)),
     // Tails may be heavier than normal ones.
-    Math.max(...usual) - center + deviation / 2,
+    usual.at(-1)! - center + deviation / 2,
     // What one in ten exceeds is no outlier.
-    quantile(logs, 0.9) - center,
+    logs[Math.floor(0.9 * (logs.length - 1))]! - center,
   );
   return clamp(Math.exp(needed) - 1, leastMargin, Math.max(mostMargin, prior.margin));
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
+function median(sorted: Float64Array): number {
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
 }
 
 function clamp(value: number, low: number, high: number): number {

@@ -9,6 +9,7 @@ import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { exportCommand } from "./commands/export.js";
 import { importCommand } from "./commands/import.js";
+import { modelsCommand } from "./commands/models.js";
 import { examples } from "./commands/options.js";
 import { receiptCommand } from "./commands/receipt.js";
 import { serveCommand } from "./commands/serve.js";
@@ -42,6 +43,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     workspaceCommand(terminal),
     assembleCommand(terminal),
     receiptCommand(terminal),
+    modelsCommand(terminal),
     importCommand(terminal),
     exportCommand(terminal),
     backupCommand(terminal),

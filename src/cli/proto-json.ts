@@ -13,7 +13,11 @@ import {
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { packageRoot } from "../config/package-root.js";
 import { Receipt } from "../contract/gen/quire/v1/assembly.js";
-import { AssembleResponse, CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
+import {
+  AssembleResponse,
+  CompareReceiptsResponse,
+  ModelInfo,
+} from "../contract/gen/quire/v1/assembly_service.js";
 import { Capsule, CapsuleBody } from "../contract/gen/quire/v1/capsule.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { Session } from "../contract/gen/quire/v1/session.js";
@@ -74,6 +78,7 @@ export const comparisonJson = codec<CompareReceiptsResponse>(
   "CompareReceiptsResponse",
   CompareReceiptsResponse,
 );
+export const modelJson = codec<ModelInfo>("ModelInfo", ModelInfo);
 export const workspaceJson = codec<Workspace>("Workspace", Workspace);
 export const snapshotJson = codec<CapabilitySnapshot>("CapabilitySnapshot", CapabilitySnapshot);
 export const toolsetJson = codec<Toolset>("Toolset", Toolset);

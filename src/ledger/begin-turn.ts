@@ -57,7 +57,15 @@ export async function beginTurn(
       const state = stateUnder(parent, command.abandonOpenItems);
       extendState(state, located);
       const details = command.details ?? emptyTurnDetails;
-      const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs, command.assembly?.assemblyId ?? "");
+      const begun = newTurn(
+        key.tenantId,
+        turnId,
+        session.id,
+        command.parentTurnId,
+        details,
+        draft.nowUs,
+        command.assembly?.assemblyId ?? "",
+      );
       const turn = withMessages(begun, draft, state);
       return {
         turn,

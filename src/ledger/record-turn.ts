@@ -78,7 +78,15 @@ export async function recordTurn(
     extendState(state, located);
     checkEnd(state, status, located.at(-1)!.field);
     const details = command.details ?? emptyTurnDetails;
-    const begun = newTurn(key.tenantId, turnId, session.id, command.parentTurnId, details, draft.nowUs, command.assembly?.assemblyId ?? "");
+    const begun = newTurn(
+      key.tenantId,
+      turnId,
+      session.id,
+      command.parentTurnId,
+      details,
+      draft.nowUs,
+      command.assembly?.assemblyId ?? "",
+    );
     const wire = messageRow(draft, begun, 0, state)!;
     const ended = withResult(
       withMessages(begun, draft, state),

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Clock, Ids } from "../../domain/clock.js";
@@ -41,7 +42,10 @@ export class Compactor {
   constructor(
     readonly deps: CompactorDeps,
     private readonly onError: (error: unknown) => void,
-  ) {}
+  ) {
+    // Every job that runs listens to it.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. */
   run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {

@@ -23,7 +23,7 @@ export async function findPin(
   const { tenantId, session, head, activeTurn, segments } = thread;
   const row = await deps.ledger.threads.findPin(tenantId, session.id, model, role);
   if (!row) return undefined;
-  const receipt = await findReceipt(deps, row);
+  const receipt = await recentReceipt(deps, tenantId, row.assemblyId);
   if (!receipt) return undefined;
   if (row.turnId === activeTurn?.id) return { row, receipt, lastUseMs: nowMs };
   if (row.turnId === head?.id)
@@ -35,9 +35,11 @@ export async function findPin(
     : undefined;
 }
 
-async function findReceipt(
+/** A receipt, from memory where it was made or read lately. */
+export async function recentReceipt(
   deps: AssemblyDeps,
-  { tenantId, assemblyId }: PinRow,
+  tenantId: string,
+  assemblyId: string,
 ): Promise<Receipt | undefined> {
   const key = `${tenantId}/${assemblyId}`;
   const recent = deps.recentReceipts.get(key);

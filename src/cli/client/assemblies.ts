@@ -45,6 +45,10 @@ export class Assemblies {
     return this.#call(this.#client.compareReceipts, { firstReceiptId, secondReceiptId });
   }
 
+  async listModels(namePrefix: string): Promise<readonly contract.ModelInfo[]> {
+    return (await this.#call(this.#client.listModels, { namePrefix })).models;
+  }
+
   #call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response> {
     return callUnary(this.#client, this.#address, method, request);
   }

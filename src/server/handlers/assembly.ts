@@ -8,6 +8,7 @@ import { resolvedMessage } from "../../assembly/context-message.js";
 import { countTexts } from "../../assembly/count-texts.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import type { HistoryStage } from "../../assembly/history.js";
+import { listModels } from "../../assembly/list-models.js";
 import { formatName, renderContext } from "../../assembly/render-context.js";
 import { findReceipt, replayContext } from "../../assembly/replay.js";
 import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
@@ -84,7 +85,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
       problems: validateBodyBytes(formatName(request.format)!, request.body).slice(0, maxProblems),
     })),
     listModels: rpc("ListModels", validation.validateListModels, async (request, { tenantId }) => ({
-      models: [] as never[] & typeof tenantId & typeof request,
+      models: await listModels(assembly, tenantId, request.namePrefix),
     })),
     getCacheReport: rpc("GetCacheReport", validation.validateGetCacheReport, (request, { tenantId }) =>
       cacheReport(assembly, tenantId, request.session, request.turns || defaultTurns),

@@ -2,13 +2,14 @@ import { attachContext } from "../../assembly/attach-context.js";
 import { compactSession } from "../../assembly/compaction/compact-session.js";
 import { submitCompaction } from "../../assembly/compaction/submit-compaction.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
+import { learnUsage } from "../../assembly/learn-usage.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import { appendMessages } from "../../ledger/append-messages.js";
 import { beginTurn } from "../../ledger/begin-turn.js";
 import { completeTurn } from "../../ledger/complete-turn.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
 import { getTurn, listTurns } from "../../ledger/read-turns.js";
-import { recordTurn } from "../../ledger/record-turn.js";
+import { type RecordedTurn, recordTurn } from "../../ledger/record-turn.js";
 import {
   aliasSession,
   createSession,
@@ -40,12 +41,11 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
       return { ...request, assembly: undefined };
     return { ...request, ...(await attachContext(assembly, key.tenantId, request)) };
   };
-  /** A finished turn may be the one after which a compaction is prepared. */
-  const prepared = <Answer extends { readonly turn: { readonly sessionId: string } | undefined }>(
-    tenantId: string,
-    answer: Answer,
-  ): Answer => {
-    if (answer.turn) assembly.compactor.afterTurn(tenantId, answer.turn.sessionId);
+  /** What a finished turn sets off: a compaction may be due soon, and its usage teaches how a model counts. Nobody waits for it. */
+  const finished = (tenantId: string, answer: RecordedTurn): RecordedTurn => {
+    const turn = answer.turn!;
+    assembly.compactor.afterTurn(tenantId, turn.sessionId);
+    learnUsage(assembly, tenantId, turn).catch(() => undefined);
     return answer;
   };
   return {
@@ -94,7 +94,7 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     ),
     recordTurn: rpc("RecordTurn", validation.validateRecordTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "RecordTurn", request, wire.RecordTurnRequest, wire.RecordTurnResponse);
-      return prepared(tenantId, await recordTurn(ledger, key, await withContext(key, request), signal));
+      return finished(tenantId, await recordTurn(ledger, key, await withContext(key, request), signal));
     }),
     beginTurn: rpc("BeginTurn", validation.validateBeginTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "BeginTurn", request, wire.BeginTurnRequest, wire.BeginTurnResponse);
@@ -128,7 +128,7 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
           wire.CompleteTurnRequest,
           wire.CompleteTurnResponse,
         );
-        return prepared(tenantId, await completeTurn(ledger, key, request, signal));
+        return finished(tenantId, await completeTurn(ledger, key, request, signal));
       },
     ),
     getTurn: rpc("GetTurn", validation.validateGetTurn, (request, { tenantId }) =>

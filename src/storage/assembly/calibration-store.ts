@@ -109,7 +109,15 @@ export class CalibrationStore {
   }
 }
 
-function readRow({ tenantId, model, version, ratio, margin, evidence, observationsJson }: Row): CalibrationRow {
+function readRow({
+  tenantId,
+  model,
+  version,
+  ratio,
+  margin,
+  evidence,
+  observationsJson,
+}: Row): CalibrationRow {
   const observations = JSON.parse(observationsJson) as readonly number[];
   return { tenantId, model, version, ratio, margin, evidence, observations };
 }

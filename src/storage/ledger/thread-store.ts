@@ -5,8 +5,8 @@ import { asStorageError } from "../storage-error.js";
 import {
   type MessageRow,
   type ParentTurn,
-  parentShape,
   type PinRow,
+  parentShape,
   pinShape,
   type SessionHead,
   sessionHeadShape,

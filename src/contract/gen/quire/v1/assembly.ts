@@ -565,7 +565,7 @@ export interface TokenBudget {
   readonly margin: number;
   /** calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the catalogue's. */
   readonly calibrationVersion: number;
-  /** counted_tokens is the o200k count of the whole context, before it is multiplied. */
+  /** counted_tokens is the o200k count of the whole context, before it is multiplied; 0 when it holds images or files, which are not counted. */
   readonly countedTokens: number;
 }
 

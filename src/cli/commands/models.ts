@@ -1,0 +1,65 @@
+import { Command } from "commander";
+import type { ModelInfo } from "../../contract/gen/quire/v1/assembly_service.js";
+import { Assemblies } from "../client/assemblies.js";
+import { withClient } from "../client/calls.js";
+import { modelJson } from "../proto-json.js";
+import { oneLine } from "../terminal/printable.js";
+import { table } from "../terminal/table.js";
+import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
+import { addServerFlags, examples, type ServerFlags } from "./options.js";
+
+export function modelsCommand(terminal: Terminal): Command {
+  const command = new Command("models")
+    .description("list models: limits, how their tokens are counted, and how their prompt cache works")
+    .argument("[prefix]", "only those whose name begins so")
+    .addHelpText(
+      "after",
+      `
+A context is o200k tokens times RATIO, or up to MARGIN more. EVIDENCE is how many reported usages these come
+from; where it is 0 they are the catalogue's.
+${examples("quire models", "quire models claude-", "quire models --json | jq -r .name")}`,
+    );
+  return addServerFlags(command).action((prefix: string | undefined, flags: ServerFlags) =>
+    withClient(Assemblies, flags, async (assemblies) => {
+      const models = await assemblies.listModels(prefix ?? "");
+      if (flags.json) {
+        for (const model of models) printJson(terminal, modelJson.toJson(model));
+        return;
+      }
+      if (models.length === 0) return say(terminal, "no model's name begins so");
+      printLine(terminal, table(columns, models.map(row), numbers));
+    }),
+  );
+}
+
+const numbers = ["WINDOW", "OUTPUT", "RATIO", "MARGIN", "EVIDENCE", "MINIMUM", "TTL"];
+const columns = [
+  ...["MODEL", "PROVIDER", "WINDOW", "OUTPUT", "TOKENS", "RATIO", "MARGIN", "EVIDENCE"],
+  ...["CACHE", "MINIMUM", "TTL"],
+];
+
+function row(model: ModelInfo): readonly string[] {
+  const isCached = model.cacheKind !== "none";
+  return [
+    oneLine(model.name, 40),
+    oneLine(model.provider, 20) || "-",
+    whole(model.contextTokens),
+    whole(model.outputTokens),
+    model.exact ? "exact" : "estimated",
+    model.exact ? "-" : model.ratio.toFixed(3),
+    model.exact ? "-" : `${(model.margin * 100).toFixed(1)} %`,
+    model.exact ? "-" : whole(model.evidence),
+    model.cacheKind,
+    isCached ? whole(model.cacheMinTokens) : "-",
+    isCached ? duration(model.cacheTtlSeconds) : "-",
+  ];
+}
+
+function whole(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
+function duration(seconds: number): string {
+  if (seconds >= 3_600 && seconds % 3_600 === 0) return `${seconds / 3_600} h`;
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+}
