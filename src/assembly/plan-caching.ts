@@ -21,6 +21,14 @@ export async function planCaching(
   const { shared, ...difference } = await contextDifference(deps, resolved, stages);
   return {
     plan: predictCache(resolved, stages, shared, difference.difference),
-    prefix: { pinned, cause, updates: told, toldTokens, toldTurnId, ...difference },
+    prefix: {
+      pinned,
+      cause,
+      updates: told,
+      toldTokens,
+      toldTurnId,
+      ...difference,
+      scaledUnderCompactionId: resolved.thread.compaction?.id ?? "",
+    },
   };
 }

@@ -103,8 +103,8 @@ export async function resolve(
 
 /** The scale of the context before stays in force until the next compaction, so that the cut does not wander. */
 function pinnedScale(thread: EffectiveThread, pin: Pin | undefined): ResolvedContext["scale"] | undefined {
-  const { budget, historyLayer } = pin?.receipt ?? {};
-  if (!budget || historyLayer?.compactionId !== (thread.compaction?.id ?? "")) return undefined;
+  const { budget, prefix } = pin?.receipt ?? {};
+  if (!budget || prefix?.scaledUnderCompactionId !== (thread.compaction?.id ?? "")) return undefined;
   const { exact, ratio, margin, calibrationVersion: version } = budget;
   return { exact, ratio, margin, version };
 }

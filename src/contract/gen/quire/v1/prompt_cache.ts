@@ -74,6 +74,8 @@ export interface PrefixState {
   readonly difference: string;
   /** previous_receipt_id is the context before; empty when there is none. */
   readonly previousReceiptId: string;
+  /** scaled_under_compaction_id is the compaction that the thread had when the token ratio was chosen: it stays in force until the next one. */
+  readonly scaledUnderCompactionId: string;
 }
 
 /** CacheTurn compares what was predicted for a turn with what its provider reported. */
@@ -461,6 +463,7 @@ function createBasePrefixState(): PrefixState {
     firstDifference: 0,
     difference: "",
     previousReceiptId: "",
+    scaledUnderCompactionId: "",
   };
 }
 
@@ -489,6 +492,9 @@ export const PrefixState: MessageFns<PrefixState> = {
     }
     if (message.previousReceiptId !== "") {
       writer.uint32(66).string(message.previousReceiptId);
+    }
+    if (message.scaledUnderCompactionId !== "") {
+      writer.uint32(74).string(message.scaledUnderCompactionId);
     }
     return writer;
   },
@@ -570,6 +576,14 @@ export const PrefixState: MessageFns<PrefixState> = {
             message.previousReceiptId = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.scaledUnderCompactionId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -595,6 +609,7 @@ export const PrefixState: MessageFns<PrefixState> = {
     message.firstDifference = object.firstDifference ?? 0;
     message.difference = object.difference ?? "";
     message.previousReceiptId = object.previousReceiptId ?? "";
+    message.scaledUnderCompactionId = object.scaledUnderCompactionId ?? "";
     return message;
   },
 };
