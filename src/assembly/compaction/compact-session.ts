@@ -39,9 +39,32 @@ export async function compactSession(
   command: CompactSession,
   signal: AbortSignal,
 ): Promise<CompactAnswer> {
-  const { tenantId } = key;
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
+  return again(() => compactOnce(deps, key, command, signal));
+}
+
+const mostAttempts = 3;
+
+/** Does it again when another compaction of the same thread was faster: on top of that one. */
+export async function again<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const isLate = error instanceof QuireError && error.reason === "COMPACTION_OUTDATED";
+      if (!isLate || attempt === mostAttempts) throw error;
+    }
+  }
+}
+
+async function compactOnce(
+  deps: AssemblyDeps,
+  key: WriteKey<CompactAnswer>,
+  command: CompactSession,
+  signal: AbortSignal,
+): Promise<CompactAnswer> {
+  const { tenantId } = key;
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
   const thread = await findEffective(deps, { tenantId, ...found, activeTurn: undefined });

@@ -47,7 +47,7 @@ export class Compactor {
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. */
+  /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. What breaks it goes to the log. */
   run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
     return within(this.join(job), waitMs, signal);
   }

@@ -11,7 +11,7 @@ import type { WriteKey } from "../../storage/stored-answers.js";
 import type { AssemblyDeps } from "../deps.js";
 import { findReceipt } from "../replay.js";
 import { findEffective } from "../thread-window.js";
-import { type Answered, type CompactAnswer, requireMade } from "./compact-session.js";
+import { type Answered, again, type CompactAnswer, requireMade } from "./compact-session.js";
 import { type CompactionJob, requireWritten } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
 
@@ -26,9 +26,18 @@ export async function reportOverflow(
   assemblyId: string,
   signal: AbortSignal,
 ): Promise<CompactAnswer> {
-  const { tenantId } = key;
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
+  return again(() => recoverOnce(deps, key, assemblyId, signal));
+}
+
+async function recoverOnce(
+  deps: AssemblyDeps,
+  key: WriteKey<CompactAnswer>,
+  assemblyId: string,
+  signal: AbortSignal,
+): Promise<CompactAnswer> {
+  const { tenantId } = key;
   const stored = await findReceipt(deps, tenantId, assemblyId);
   const receipt = Receipt.decode(stored.wire);
   const found = await deps.ledger.threads.findThread(tenantId, stored.sessionId);

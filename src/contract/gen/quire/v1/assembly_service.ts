@@ -3086,8 +3086,8 @@ export const AssemblyServiceService = {
    * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
    * available, once per turn; then the context is to be assembled again.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
-   * COMPACTION_FAILED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
+   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
    */
   reportOverflow: {
     path: "/quire.v1.AssemblyService/ReportOverflow" as const,
@@ -3214,8 +3214,8 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
    * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
    * available, once per turn; then the context is to be assembled again.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
-   * COMPACTION_FAILED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
+   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
    */
   reportOverflow: handleUnaryCall<ReportOverflowRequest, ReportOverflowResponse>;
   /**
@@ -3289,8 +3289,8 @@ export interface AssemblyServiceClient extends Client {
    * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
    * available, once per turn; then the context is to be assembled again.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, OVERFLOW_UNRECOVERABLE (it is the second one for this turn, or there is nothing left to compact),
-   * COMPACTION_FAILED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
+   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
    */
   reportOverflow(
     request: ReportOverflowRequest,

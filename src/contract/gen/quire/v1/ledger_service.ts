@@ -4371,7 +4371,7 @@ export const LedgerServiceService = {
    * written meanwhile is not disturbed.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was).
+   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
    */
   compact: {
     path: "/quire.v1.LedgerService/Compact" as const,
@@ -4516,7 +4516,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * written meanwhile is not disturbed.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was).
+   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
    */
   compact: handleUnaryCall<CompactRequest, CompactResponse>;
   /**
@@ -4824,7 +4824,7 @@ export interface LedgerServiceClient extends Client {
    * written meanwhile is not disturbed.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was).
+   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
    */
   compact(
     request: CompactRequest,
