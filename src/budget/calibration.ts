@@ -40,10 +40,10 @@ export const mostMargin = 0.5;
 const unseenMargin = 0.15;
 /** The prior's noise counts as much as so many observations. */
 const priorWeight = 4;
-/** Of normal noise, one in 14,000 lies above so many deviations. */
-const tailDeviations = 3.8;
-/** Deviations added for what few observations do not say of center and deviation; falls with their root. */
-const doubtDeviations = 4;
+/** Of normal noise, one in 20,000 lies above so many deviations. */
+const tailDeviations = 3.9;
+/** Added for what few observations do not tell of center and deviation; divided by their root. */
+const doubtDeviations = 5;
 /** Whatever lies so near to the median is noise, however still the others are. In logarithms, as all below. */
 const alwaysNoise = 0.15;
 const outlierDeviations = 6;
@@ -111,7 +111,7 @@ function isNoticeable(current: Estimate, next: Estimate): boolean {
  */
 function estimateOf(prior: Prior, observations: readonly number[]): Estimate | undefined {
   if (observations.length < leastEvidence) return undefined;
-  const logs = Float64Array.from(observations, Math.log).sort();
+  const logs = new Float64Array(observations).map(Math.log).sort();
   const middle = median(logs);
   const deviation = deviationsOfMad * median(logs.map((log) => Math.abs(log - middle)).sort());
   const reach = Math.max(outlierDeviations * deviation, alwaysNoise);
@@ -128,17 +128,22 @@ function estimateOf(prior: Prior, observations: readonly number[]): Estimate | u
 
 /** How far above the center a usage may come, judged by those that did. */
 function marginOf(prior: Prior, logs: Float64Array, usual: Float64Array, center: number): number {
-  const unseen = Math.log(1 + Math.max(prior.margin, prior.version > 0 ? 0 : unseenMargin)) / tailDeviations;
+  const priorMargin = prior.version > 0 ? prior.margin : Math.max(prior.margin, unseenMargin);
+  const unseen = Math.log(1 + priorMargin) / deviationsNeeded(leastEvidence);
   const squares = usual.reduce((sum, log) => sum + (log - center) ** 2, 0);
   const deviation = Math.sqrt((priorWeight * unseen ** 2 + squares) / (priorWeight + usual.length - 1));
   const needed = Math.max(
-    deviation * (tailDeviations + doubtDeviations / Math.sqrt(usual.length)),
+    deviation * deviationsNeeded(usual.length),
     // Tails may be heavier than normal ones.
     usual.at(-1)! - center + deviation / 2,
     // What one in ten exceeds is no outlier.
     logs[Math.floor(0.9 * (logs.length - 1))]! - center,
   );
   return clamp(Math.exp(needed) - 1, leastMargin, Math.max(mostMargin, prior.margin));
+}
+
+function deviationsNeeded(observations: number): number {
+  return tailDeviations + doubtDeviations / Math.sqrt(observations);
 }
 
 function median(sorted: Float64Array): number {
