@@ -133,7 +133,8 @@ export function contextRequest(session: string, budget: number): ContextRequest 
     workspace: "w",
     toolset: "tools",
     model,
-    settings: { modelLimits, reserveToolTokens: 0 },
+    // The floor cuts, too; and one thread serves several budgets here, of which the smallest would compact it for all.
+    settings: { modelLimits, reserveToolTokens: 0, compressionStrategy: "window" },
     event: { id: "e", content: [text(prose(seeded(5), 200))], platform: "chat", timezone: "UTC" },
   });
 }

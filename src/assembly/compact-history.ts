@@ -5,10 +5,12 @@ import { CompactionTrigger } from "../domain/compaction.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import type { CallLimits } from "./assemble.js";
+import { type HistoryRooms, summaryCost } from "./choose-turns.js";
 import type { CompactionGoal, CompactionJob, FoldPlan, JobOutcome } from "./compaction/job.js";
 import { planFold } from "./compaction/plan-fold.js";
+import { timeLeftMs } from "./compaction/time-left.js";
 import type { AssemblyDeps } from "./deps.js";
-import { type HistoryRooms, historyRooms, isClean, type OtherTokens, summaryCost } from "./history.js";
+import { historyRooms, isClean, type OtherTokens } from "./history.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 import { type EffectiveThread, readWindow, type ThreadWindow } from "./thread-window.js";
@@ -81,7 +83,12 @@ export async function* compactHistory(
   if (!job) return state.window;
   const { goal, settings, trigger } = job;
   const { tenantId, session } = resolved;
-  await deps.compactor.prepared(tenantId, session.id, waitOf(deadlineMs) * preparedShare, signal);
+  await deps.compactor.prepared(
+    tenantId,
+    session.id,
+    timeLeftMs(deadlineMs, longestWaitMs) * preparedShare,
+    signal,
+  );
   const ready = await swapIn(deps, resolved, state, signal);
   if (ready) {
     yield { kind: "finished", row: ready.compaction! };
@@ -95,7 +102,7 @@ export async function* compactHistory(
     historyTokens: state.window.tokens + summaryCost(state.thread.compaction).tokens,
     targetTokens: goal.targetTokens,
   };
-  const waitMs = waitOf(deadlineMs);
+  const waitMs = timeLeftMs(deadlineMs, longestWaitMs);
   const outcome = await deps.compactor.run({ ...job, limitMs: waitMs * 0.9 }, waitMs, signal);
   const notice = noticeOf(job, outcome);
   yield notice;
@@ -203,10 +210,4 @@ async function swapIn(
   const outcome = await compactions.apply(prepared, threadOf, appliedUs);
   if (outcome.kind !== "written") return undefined;
   return { ...window, compaction: outcome.row };
-}
-
-/** So much of the time that is left may go into a compaction; the rest is for the assembly itself. */
-function waitOf(deadlineMs: number | undefined): number {
-  if (deadlineMs === undefined) return longestWaitMs;
-  return Math.max(0, Math.min(longestWaitMs, (deadlineMs - Date.now()) * 0.8));
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { InputHash, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import type { InputHash, Receipt, Section } from "../contract/gen/quire/v1/assembly.js";
 import type { CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import type { Tool } from "../contract/gen/quire/v1/workspace.js";
@@ -68,7 +68,7 @@ function causeOf(
   at: number,
 ): string {
   if (layer === "tools") return toolCause(first.rest.tools, second.rest.tools);
-  if (layer === "system") return sectionCause(first, second);
+  if (layer === "system") return changedSection(sectionsOf(first), sectionsOf(second));
   if (layer === "current") return layer;
   if (beginOf(first) !== beginOf(second)) return "cut";
   const turn = turnAt(second.history, at) ?? turnAt(first.history, at);
@@ -76,20 +76,27 @@ function causeOf(
 }
 
 /** The first section that is not the same in both: changed, added or taken away. */
-function sectionCause(first: ReplayedContext, second: ReplayedContext): string {
-  const a = sectionsOf(first);
-  const b = sectionsOf(second);
+export function changedSection(a: readonly SectionText[], b: readonly SectionText[]): string {
   const at = a.findIndex(
     (section, index) => section.name !== b[index]?.name || section.text !== b[index].text,
   );
   return firstOther(a.slice(at < 0 ? a.length : at), b.slice(at < 0 ? a.length : at));
 }
 
-function sectionsOf({ receipt, rest }: ReplayedContext) {
-  const bytes = Buffer.from(rest.systemPrompt);
-  return receipt.sections.map(({ name, offset, length }) => ({
+function sectionsOf({ receipt, rest }: ReplayedContext): SectionText[] {
+  return sectionTexts(Buffer.from(rest.systemPrompt), receipt.sections);
+}
+
+/** A section of a system prompt with what it says. */
+export interface SectionText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function sectionTexts(prompt: Buffer, sections: readonly Section[]): SectionText[] {
+  return sections.map(({ name, offset, length }) => ({
     name,
-    text: bytes.toString("utf8", offset, offset + length),
+    text: prompt.toString("utf8", offset, offset + length),
   }));
 }
 
@@ -114,7 +121,7 @@ function beginOf({ receipt }: ReplayedContext): string {
 }
 
 /** The turn whose bytes are at a place of the history. */
-function turnAt(history: readonly Buffer[], at: number): string | undefined {
+export function turnAt(history: readonly Buffer[], at: number): string | undefined {
   let end = 0;
   const piece = history.find((bytes) => {
     end += bytes.length;

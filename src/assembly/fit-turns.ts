@@ -26,7 +26,6 @@ export interface FittedTurns {
   readonly elided: number;
   /** Stands for the split and for which results were elided. */
   readonly id: string;
-  readonly floors: readonly string[];
   piecesOf(turn: WindowTurn): readonly Buffer[];
 }
 
@@ -108,10 +107,6 @@ function fitted(
     splitIndex: from.index,
     elided: elided.length,
     id: `${from.index}-${elided.length}${which}`,
-    floors: [
-      ...(from.index > 0 ? [`split turn at message ${from.index}`] : []),
-      ...(elided.length > 0 ? [`elided results ${elided.length}`] : []),
-    ],
     piecesOf: (turn) => {
       const at = group.indexOf(turn);
       return turnPiecesOf(turn, at === from.turn ? from.index : 0, indexesIn(elided, at), clean);

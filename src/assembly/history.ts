@@ -1,20 +1,22 @@
-import { type CutLimits, type CutTurn, chooseCut } from "../budget/cut.js";
-import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
+import { scaled } from "../budget/token-scale.js";
 import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.js";
 import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { sha256 } from "../domain/hash.js";
-import { MessageRole } from "../domain/message.js";
 import { QuireError } from "../errors/quire-error.js";
-import { decodeMessages } from "../ledger/message-codec.js";
-import type { CompactionRow } from "../storage/ledger/rows.js";
 import { historyCandidate } from "./candidates.js";
+import {
+  type ChosenTurns,
+  chooseTurns,
+  type HistoryRooms,
+  isSummaryInPlace,
+  summaryCost,
+} from "./choose-turns.js";
 import type { AssemblyDeps } from "./deps.js";
-import { type FittedTurns, fitTurns } from "./fit-turns.js";
-import { turnPieces, unansweredTokens } from "./history-bytes.js";
+import { turnPieces } from "./history-bytes.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
-import { laneExceeded } from "./strict.js";
+import { type ShownMessage, shownMessages } from "./shown-messages.js";
 import type { ThreadWindow, WindowTurn } from "./thread-window.js";
 
 export interface HistoryStage {
@@ -34,21 +36,6 @@ export interface HistoryStage {
   messages(): readonly ShownMessage[];
 }
 
-/** A message of the history, as a cache sees it. */
-export interface ShownMessage {
-  readonly turnId: string;
-  readonly isAssistant: boolean;
-  readonly o200kTokens: number;
-}
-
-interface Chosen {
-  /** Newest first. */
-  readonly kept: readonly WindowTurn[];
-  /** The kept turns, where they had to be cut to fit. */
-  readonly fitted: FittedTurns | undefined;
-  readonly floors: readonly string[];
-}
-
 /** What the other layers use. */
 export interface OtherTokens {
   readonly system: number;
@@ -66,21 +53,25 @@ export async function buildHistory(
 ): Promise<HistoryStage> {
   const clean = isClean(resolved);
   const rooms = historyRooms(resolved, plan, others);
-  const chosen = choose(resolved, window, rooms, clean);
+  const chosen = chooseTurns(resolved, window, rooms, clean);
+  if (window.compaction && (!chosen || !isSummaryInPlace(resolved, window, rooms, chosen))) {
+    const bare = await window.withoutSummary();
+    const without = chooseTurns(resolved, bare, rooms, clean);
+    if (!without) throw tooLarge(others, openTokens(resolved, bare), plan.limits.available);
+    return await stage(
+      deps,
+      resolved,
+      bare,
+      { ...without, floors: ["summary left out", ...without.floors] },
+      clean,
+    );
+  }
   if (!chosen) throw tooLarge(others, openTokens(resolved, window), plan.limits.available);
   return await stage(deps, resolved, window, chosen, clean);
 }
 
 export function isClean(resolved: ResolvedContext): boolean {
   return resolved.request.replay === HistoryReplay.CLEAN;
-}
-
-/** What history may use, in the model's tokens. */
-export interface HistoryRooms {
-  /** Beside the memory's reserve. */
-  readonly room: number;
-  /** When memory gives way. */
-  readonly fullRoom: number;
 }
 
 export function historyRooms(
@@ -117,84 +108,11 @@ function openTokens(resolved: ResolvedContext, window: ThreadWindow): number {
   return scaled(resolved.scale, window.newestFirst[0]?.tokens ?? 0);
 }
 
-/** Undefined where what is still open does not fit. */
-function choose(
-  resolved: ResolvedContext,
-  window: ThreadWindow,
-  { room, fullRoom }: HistoryRooms,
-  clean: boolean,
-): Chosen | undefined {
-  const { scale, settings } = resolved;
-  const { newestFirst } = window;
-  const newest = newestFirst[0];
-  if (!newest) return { kept: [], fitted: undefined, floors: [] };
-  const turns = newestFirst.map(cutTurn);
-  const summary = summaryCost(window.compaction);
-  const limits = {
-    tokens: unscaled(scale, room) - summary.tokens,
-    messages: (settings.maxMessages ?? Number.POSITIVE_INFINITY) - summary.messages,
-  };
-  if (settings.policy === BudgetPolicy.STRICT_FAIL) requireWhole(resolved, turns, limits);
-  const wanted = Math.min(settings.keepTurns, newestFirst.length);
-  const keptBy = (cut: number | undefined) => (cut === undefined ? 0 : cut + 1);
-  const whole = (count: number, floors: readonly string[]) => ({
-    kept: newestFirst.slice(0, count),
-    fitted: undefined,
-    floors,
-  });
-  const cut = chooseCut(turns, limits, window.wholeThread);
-  if (keptBy(cut) >= wanted) return whole(keptBy(cut), []);
-
-  const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) - summary.tokens };
-  const wider = chooseCut(turns, fullLimits, window.wholeThread);
-  if (keptBy(wider) >= wanted) return whole(keptBy(wider), ["memory gave way"]);
-  const fewer = (count: number) => (count < wanted ? [`keep_turns ${count}`] : []);
-  if (wider !== undefined) return whole(keptBy(wider), fewer(keptBy(wider)));
-
-  const begin = newestFirst.findIndex((turn) => turn.facts.startsClean);
-  const group = newestFirst.slice(0, begin < 0 ? newestFirst.length : begin + 1);
-  const fitted = fitTurns(group.toReversed(), fullLimits.tokens, fullLimits.messages, clean);
-  if (fitted)
-    return {
-      kept: fitted.turns.toReversed(),
-      fitted,
-      floors: [...fewer(fitted.turns.length), ...fitted.floors],
-    };
-  if (newest.isActive || newest.unanswered.length > 0) return undefined;
-  return { kept: [], fitted: undefined, floors: [...fewer(0), "no turn fits"] };
-}
-
-/** Under STRICT_FAIL, a thread that is over the lane fails, even where a window of it would fit. */
-function requireWhole(resolved: ResolvedContext, turns: readonly CutTurn[], limits: CutLimits): void {
-  const kept = chooseCut(turns, { ...limits, tokens: Number.POSITIVE_INFINITY }, false);
-  const tokens = turns
-    .slice(0, kept === undefined ? 0 : kept + 1)
-    .reduce((sum, turn) => sum + turn.tokens, 0);
-  if (tokens > limits.tokens)
-    throw laneExceeded("history", scaled(resolved.scale, tokens), scaled(resolved.scale, limits.tokens));
-}
-
-/** What a summary costs at the beginning of history, in o200k tokens. */
-export function summaryCost(compaction: CompactionRow | undefined): CutLimits {
-  return compaction
-    ? { tokens: compaction.summaryTokens + messageOverheadTokens, messages: 1 }
-    : { tokens: 0, messages: 0 };
-}
-
-function cutTurn(turn: WindowTurn): CutTurn {
-  return {
-    depth: turn.stored.depth,
-    tokens: turn.tokens,
-    messages: turn.facts.spokenMessages + (turn.unanswered.length > 0 ? 1 : 0),
-    startsClean: turn.facts.startsClean,
-  };
-}
-
 async function stage(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   window: ThreadWindow,
-  chosen: Chosen,
+  chosen: ChosenTurns,
   clean: boolean,
 ): Promise<HistoryStage> {
   const { head } = resolved;
@@ -250,58 +168,11 @@ async function stage(
     allPieces,
     tokens,
     candidates: candidates(resolved, window, chosen, tokens),
-    floors: [...foldedFloors(resolved, compaction, oldestFirst), ...chosen.floors],
+    floors: chosen.floors,
     shown: oldestFirst,
     hasUncounted: oldestFirst.some((turn) => turn.facts.hasUncounted),
     messages: () => shownMessages(compaction, oldestFirst, chosen, clean),
   };
-}
-
-function shownMessages(
-  compaction: CompactionRow | undefined,
-  oldestFirst: readonly WindowTurn[],
-  { fitted }: Chosen,
-  clean: boolean,
-): ShownMessage[] {
-  const message = (turnId: string, isAssistant: boolean, o200kTokens: number): ShownMessage => ({
-    turnId,
-    isAssistant,
-    o200kTokens,
-  });
-  const summary = compaction ? [message(compaction.id, false, summaryCost(compaction).tokens)] : [];
-  const ofTurn = (turn: WindowTurn): ShownMessage[] => {
-    const { turnId } = turn.stored;
-    // What was split or elided is no longer what the index says.
-    if (fitted) {
-      return fitted.piecesOf(turn).flatMap((piece) =>
-        decodeMessages(piece).map(({ role, o200kTokens, contextO200kTokens }) => {
-          const tokens = o200kTokens + contextO200kTokens + messageOverheadTokens;
-          return message(turnId, role === MessageRole.ASSISTANT, tokens);
-        }),
-      );
-    }
-    const spoken = turn.facts.messages.filter((facts) => facts.role !== "S");
-    return [
-      ...spoken.map((facts) =>
-        message(turnId, facts.role === "A", clean ? facts.cleanTokens : facts.sentTokens),
-      ),
-      ...(turn.unanswered.length > 0
-        ? [message(turnId, false, unansweredTokens(turn.unanswered.length))]
-        : []),
-    ];
-  };
-  return [...summary, ...oldestFirst.flatMap(ofTurn)];
-}
-
-/** Why fewer of the last turns are whole than should be, where it was the compaction that had to give way. */
-function foldedFloors(
-  resolved: ResolvedContext,
-  compaction: CompactionRow | undefined,
-  shown: readonly WindowTurn[],
-): readonly string[] {
-  const whole = shown.filter((turn) => turn.from === 0).length;
-  if (!compaction || whole >= resolved.settings.keepTurns) return [];
-  return JSON.parse(compaction.floorsJson) as string[];
 }
 
 /** The index of the last turn that the caller holds, if what it holds is the beginning of this history. */
@@ -323,7 +194,7 @@ async function reusable(
 function candidates(
   resolved: ResolvedContext,
   window: ThreadWindow,
-  chosen: Chosen,
+  chosen: ChosenTurns,
   tokens: number,
 ): Candidate[] {
   const found: Candidate[] = [];

@@ -18,16 +18,19 @@ export async function planCaching(
   stages: Stages,
   { pinned, cause, told, toldTokens, toldTurnId }: Prefix,
 ): Promise<CacheStage> {
-  const { shared, ...difference } = await contextDifference(deps, resolved, stages);
+  const found = await contextDifference(deps, resolved, stages);
+  const { firstDifference, difference, previousReceiptId } = found;
   return {
-    plan: predictCache(resolved, stages, shared, difference.difference),
+    plan: predictCache(resolved, stages, found),
     prefix: {
       pinned,
       cause,
       updates: told,
       toldTokens,
       toldTurnId,
-      ...difference,
+      firstDifference,
+      difference,
+      previousReceiptId,
       scaledUnderCompactionId: resolved.thread.compaction?.id ?? "",
     },
   };

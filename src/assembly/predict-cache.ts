@@ -2,16 +2,17 @@ import { unscaled } from "../budget/token-scale.js";
 import type { CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
 import { planCache, type SharedPart } from "../rendering/cache-plan.js";
 import type { Stages } from "./budget-use.js";
-import { isClean, type ShownMessage } from "./history.js";
+import { isClean } from "./history.js";
+import type { ContextDifference } from "./prefix/difference.js";
 import { isWarm } from "./prefix/settle-prefix.js";
 import type { ResolvedContext } from "./resolve.js";
+import type { ShownMessage } from "./shown-messages.js";
 
 /** Where the provider is asked to keep the context, and what its cache will do for it. */
 export function predictCache(
   resolved: ResolvedContext,
   { tools, system, history, current }: Stages,
-  sharedPart: SharedPart,
-  difference: string,
+  { shared: sharedPart, sharedTurnId, difference }: ContextDifference,
 ): CachePlan {
   const { pin, model, scale } = resolved;
   const rules = model.entry.cache;
@@ -27,7 +28,7 @@ export function predictCache(
     toolsTokens: estimate(tools.tokens),
     systemTokens: estimate(system.tokens),
     messageTokens,
-    sentBefore: pin ? sentBefore(resolved, shown, pin.row.turnId) : 0,
+    sentBefore: pin ? sentBefore(resolved, shown, sharedTurnId) : 0,
     sentNext: isClean(resolved) ? shown.length : messageTokens.length,
     shared,
   });
@@ -55,12 +56,13 @@ export function predictCache(
 
 /**
  * How many of the messages the model has seen in this form. The request that made a turn's last answer held all that is before it. Without the context that was sent, the
- * messages of the turn are no longer what it saw.
+ * turn's first request is no longer what it was; those of its tool loop had the messages as they are.
  */
 function sentBefore(resolved: ResolvedContext, shown: readonly ShownMessage[], turnId: string): number {
   const first = shown.findIndex((message) => message.turnId === turnId);
   if (first < 0) return 0;
-  if (isClean(resolved)) return first;
-  const answer = shown.findLastIndex((message) => message.turnId === turnId && message.isAssistant);
+  const isAnswer = (message: ShownMessage) => message.turnId === turnId && message.isAssistant;
+  const answer = shown.findLastIndex(isAnswer);
+  if (isClean(resolved)) return shown.findIndex(isAnswer) < answer ? answer : first;
   return answer < 0 ? first + 1 : answer;
 }

@@ -42,6 +42,8 @@ export interface ThreadWindow {
   /** The turns of the thread that were not read, and that no summary stands for. */
   readonly unreadTurns: number;
   readonly compaction: CompactionRow | undefined;
+  /** The same thread as it is without a summary. */
+  withoutSummary(): Promise<ThreadWindow>;
 }
 
 const pageTurns = 64;
@@ -126,7 +128,15 @@ export async function readWindow(
     if (isDone()) break;
   }
   const unreadTurns = Math.max(0, oldest - 1 - summarized);
-  return { newestFirst, tokens: total, wholeThread: unreadTurns === 0, unreadTurns, compaction };
+  return {
+    newestFirst,
+    tokens: total,
+    wholeThread: unreadTurns === 0,
+    unreadTurns,
+    compaction,
+    withoutSummary: () =>
+      readWindow(deps, { ...thread, compaction: undefined }, clean, tokens, minTurns, signal),
+  };
 }
 
 /** The first message of a turn that no summary stands for. */

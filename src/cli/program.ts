@@ -4,7 +4,9 @@ import { Command } from "commander";
 import { packageRoot } from "../config/package-root.js";
 import { assembleCommand } from "./commands/assemble.js";
 import { backupCommand } from "./commands/backup.js";
+import { cacheCommand } from "./commands/cache.js";
 import { capsuleCommand } from "./commands/capsule.js";
+import { compactCommand } from "./commands/compact.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { exportCommand } from "./commands/export.js";
@@ -15,6 +17,7 @@ import { receiptCommand } from "./commands/receipt.js";
 import { serveCommand } from "./commands/serve.js";
 import { sessionsCommand } from "./commands/sessions.js";
 import { turnsCommand } from "./commands/turns.js";
+import { validateCommand } from "./commands/validate.js";
 import { workspaceCommand } from "./commands/workspace.js";
 import type { Terminal } from "./terminal/terminal.js";
 
@@ -39,10 +42,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     demoCommand(terminal),
     sessionsCommand(terminal),
     turnsCommand(terminal),
+    compactCommand(terminal),
     capsuleCommand(terminal),
     workspaceCommand(terminal),
     assembleCommand(terminal),
     receiptCommand(terminal),
+    cacheCommand(terminal),
+    validateCommand(terminal),
     modelsCommand(terminal),
     importCommand(terminal),
     exportCommand(terminal),

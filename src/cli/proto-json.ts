@@ -16,9 +16,11 @@ import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import {
   AssembleResponse,
   CompareReceiptsResponse,
+  GetCacheReportResponse,
   ModelInfo,
 } from "../contract/gen/quire/v1/assembly_service.js";
 import { Capsule, CapsuleBody } from "../contract/gen/quire/v1/capsule.js";
+import { CompactionTurn } from "../contract/gen/quire/v1/compaction.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { Session } from "../contract/gen/quire/v1/session.js";
 import { Turn } from "../contract/gen/quire/v1/turn.js";
@@ -69,6 +71,7 @@ function codec<T>(
 
 export const sessionJson = codec<Session>("Session", Session);
 export const turnJson = codec<Turn>("Turn", Turn);
+export const compactionJson = codec<CompactionTurn>("CompactionTurn", CompactionTurn);
 export const messageJson = codec<Message>("Message", Message);
 export const capsuleJson = codec<Capsule>("Capsule", Capsule);
 export const capsuleBodyJson = codec<CapsuleBody>("CapsuleBody", CapsuleBody);
@@ -79,6 +82,10 @@ export const comparisonJson = codec<CompareReceiptsResponse>(
   CompareReceiptsResponse,
 );
 export const modelJson = codec<ModelInfo>("ModelInfo", ModelInfo);
+export const cacheReportJson = codec<GetCacheReportResponse>(
+  "GetCacheReportResponse",
+  GetCacheReportResponse,
+);
 export const workspaceJson = codec<Workspace>("Workspace", Workspace);
 export const snapshotJson = codec<CapabilitySnapshot>("CapabilitySnapshot", CapabilitySnapshot);
 export const toolsetJson = codec<Toolset>("Toolset", Toolset);

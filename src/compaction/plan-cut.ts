@@ -12,6 +12,8 @@ export interface CutMessage {
 /** A turn as the cut sees it. */
 export interface CutTurn {
   readonly messages: readonly CutMessage[];
+  /** How many messages of the turn are before these, in a summary already. */
+  readonly from: number;
   /** What is sent with the turn beside its messages. */
   readonly extraTokens: number;
   readonly extraMessages: number;
@@ -27,6 +29,9 @@ export interface CutGoal {
   readonly roomTokens: number;
   readonly targetMessages: number;
   readonly roomMessages: number;
+  /** What it may cost where nothing is folded, so that no new summary needs room. */
+  readonly uncutTokens: number;
+  readonly uncutMessages: number;
   /** How many of the last turns should stay whole. */
   readonly keepTurns: number;
   /** How many turns stay at the most. */
@@ -52,9 +57,10 @@ interface Place {
 
 /**
  * Where to cut a thread, given oldest first: only where nothing is open, and so that as much as possible stays within the target. The last turns stay whole; where
- * that cannot fit, fewer of them do, and at last the newest is split before an assistant message. Undefined where nothing can be folded.
+ * that cannot fit, fewer of them do, and at last the newest is split before an assistant message. Undefined where nothing can be folded: with older turns before
+ * those that are given, all of these may be kept.
  */
-export function planCut(turns: readonly CutTurn[], goal: CutGoal): PlannedCut | undefined {
+export function planCut(turns: readonly CutTurn[], goal: CutGoal, hasOlder = false): PlannedCut | undefined {
   const costs = suffixCosts(turns);
   const begins = beginnings(turns);
   const cut = ({ turn, messageIndex }: Place, floors: readonly string[]): PlannedCut => ({
@@ -71,28 +77,37 @@ export function planCut(turns: readonly CutTurn[], goal: CutGoal): PlannedCut | 
   const inRoom = (place: Place) => isWithin(place, goal.roomTokens, goal.roomMessages);
 
   const keepTurns = Math.min(goal.keepTurns, goal.keepAtMost);
-  const places = begins
-    .filter((turn) => turn > 0 && turns.length - turn <= goal.keepAtMost)
-    .map((turn) => ({ turn, messageIndex: 0 }));
+  const wholes = begins
+    .filter((turn) => turn > 0 || hasOlder)
+    .map((turn): Place => ({ turn, messageIndex: 0 }));
+  const places = wholes.filter(({ turn }) => turns.length - turn <= goal.keepAtMost);
   const enough = places.filter(({ turn }) => turns.length - turn >= keepTurns);
   const best = enough.find(onTarget);
   if (best) return cut(best, []);
   const last = enough.at(-1);
   if (last && inRoom(last)) return cut(last, ["over target: the last turns are kept whole"]);
 
-  if (enough.length === 0 && turns.length <= goal.keepAtMost && inRoom({ turn: 0, messageIndex: 0 }))
-    return undefined;
+  const isKeepable =
+    !hasOlder &&
+    turns.length <= goal.keepAtMost &&
+    isWithin({ turn: 0, messageIndex: 0 }, goal.uncutTokens, goal.uncutMessages);
+  if (enough.length === 0 && isKeepable) return undefined;
+  const shown = (count: number) => (count < keepTurns ? [`keep_turns ${count}`] : []);
   const fewer = places.slice(enough.length);
-  const kept = fewer.find(onTarget) ?? fewer.find(inRoom);
-  if (kept) return cut(kept, [`keep_turns ${turns.length - kept.turn}`]);
+  // What is open at the end may hold more turns together than should be kept.
+  const held = wholes.slice(-1).filter(inRoom);
+  const kept = fewer.find(onTarget) ?? fewer.find(inRoom) ?? held[0];
+  if (kept) return cut(kept, shown(turns.length - kept.turn));
 
   const from = begins.at(-1) ?? 0;
   const starts = splits(turns, from);
   const split = starts.find(onTarget) ?? starts.find(inRoom) ?? starts.at(-1);
-  const keptWhole = turns.length - (split ? split.turn + 1 : from);
-  const shown = keptWhole < keepTurns ? [`keep_turns ${keptWhole}`] : [];
-  if (split) return cut(split, [...shown, `split turn at message ${split.messageIndex}`]);
-  return from > 0 ? cut({ turn: from, messageIndex: 0 }, shown) : undefined;
+  if (split) {
+    const index = turns[split.turn]!.from + split.messageIndex;
+    return cut(split, [...shown(turns.length - split.turn), `split turn at message ${index}`]);
+  }
+  const whole = wholes.at(-1);
+  return whole && cut(whole, shown(turns.length - whole.turn));
 }
 
 /** What the messages from a place on cost. */

@@ -1,9 +1,15 @@
+import { setMaxListeners } from "node:events";
 import { QuireError } from "../errors/quire-error.js";
 
 /** The calls into one engine: what stops each of them, and what must be over before the engine closes. */
 export class Calls {
   private readonly closing = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
+
+  constructor() {
+    // Every stream listens to it.
+    setMaxListeners(0, this.closing.signal);
+  }
 
   /** One answer. It is not waited for any longer than the caller's signal says. */
   async answer<T>(given: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

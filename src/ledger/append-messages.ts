@@ -6,13 +6,22 @@ import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
 import { OpenState } from "./open-state.js";
 import { requireOpen } from "./open-turn.js";
-import { draftMessages, locate, messageRow, withMessages } from "./turn-draft.js";
+import {
+  type AnsweredAssembly,
+  draftMessages,
+  locate,
+  messageRow,
+  pinOf,
+  withMessages,
+} from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
 export interface AppendMessages {
   readonly turnId: string;
   readonly messages: readonly Message[];
   readonly expectedMessageCount?: number | undefined;
+  /** The assembly that the messages answer to, if it is another than the turn's. */
+  readonly assembly?: AnsweredAssembly | undefined;
 }
 
 /** Adds messages to an open turn. */
@@ -46,6 +55,7 @@ export async function appendMessages(
       return {
         turn,
         messages: messageRow(draft, turn, before.messageCount, state),
+        pin: pinOf(turn, command.assembly),
         answer: { turn: viewTurn(turn), messageIds: draft.ids },
       };
     },

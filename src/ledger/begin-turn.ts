@@ -26,7 +26,7 @@ export interface BeginTurn {
   readonly messages: readonly Message[];
   readonly abandonOpenItems: boolean;
   /** The assembly that the turn answers to. */
-  readonly assembly: AnsweredAssembly | undefined;
+  readonly assembly?: AnsweredAssembly | undefined;
 }
 
 export interface BegunTurn {

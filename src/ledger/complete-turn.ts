@@ -10,10 +10,12 @@ import { OpenState } from "./open-state.js";
 import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
 import {
+  type AnsweredAssembly,
   draftMessages,
   headMoved,
   locate,
   messageRow,
+  pinOf,
   placeTurn,
   withMessages,
   withResult,
@@ -25,6 +27,8 @@ export interface CompleteTurn {
   readonly status: TurnStatus;
   readonly result: AgentResult | undefined;
   readonly onHeadMoved: OnHeadMoved;
+  /** The assembly that the last messages answer to, if it is another than the turn's. */
+  readonly assembly?: AnsweredAssembly | undefined;
 }
 
 /** Finishes an open turn: as the head of its session, on a branch of its own, or as failed. */
@@ -76,6 +80,7 @@ export async function completeTurn(
         placeMessages: before.messageCount > 0,
         branch,
         headMove,
+        pin: pinOf(turn, command.assembly),
         answer: {
           turn: viewTurn(turn),
           messageIds: draft.ids,

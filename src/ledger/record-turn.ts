@@ -38,7 +38,7 @@ export interface RecordTurn {
   readonly status: TurnStatus;
   readonly abandonOpenItems: boolean;
   /** The assembly that the turn answers to. */
-  readonly assembly: AnsweredAssembly | undefined;
+  readonly assembly?: AnsweredAssembly | undefined;
 }
 
 export interface RecordedTurn {

@@ -43,8 +43,10 @@ export async function* streamHistory(
   const compaction = command.effective ? await compactionOf(deps, tenantId, thread) : undefined;
   const summarized = compaction?.summarizedTurns ?? 0;
   const afterDepth = Math.max(startAfter, summarized);
-  // Who begins after the summarized turns has no use for their summary.
-  const shown = compaction && startAfter <= summarized ? compaction : undefined;
+  // Who begins after all that is summarized has no use for the summary.
+  const isSplit = (compaction?.firstKeptMessageIndex ?? 0) > 0;
+  const isNeeded = startAfter < summarized || (isSplit && startAfter === summarized);
+  const shown = isNeeded ? compaction : undefined;
   const segments = thread.position ? await deps.threads.segments(tenantId, thread.position, afterDepth) : [];
   const { headTurnId, chainHash } = thread;
   const summary = {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { checkSummary } from "../compaction/check-summary.js";
 import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
 import { untilAborted } from "./until-aborted.js";
@@ -70,6 +71,8 @@ async function attempt(
   const limitMs = Math.floor(typeof deadlineMs === "function" ? deadlineMs(summarizer) : deadlineMs);
   if (limitMs <= 0) return `There was no time left for ${name}.`;
   const own = new AbortController();
+  // Every call of a long summary listens to it.
+  setMaxListeners(0, own.signal);
   const stop = () => own.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const late = () => own.abort(new Error("time limit"));

@@ -8,8 +8,13 @@ import type { FoldedContext } from "./fold.js";
 
 const perMessage = 4;
 
+const counted = new Map<string, number>();
+
+/** Threads grow, and their texts come again with every turn. */
 function count(text: string): number {
-  return countTokens(text, "o200k_base");
+  const known = counted.get(text) ?? countTokens(text, "o200k_base");
+  counted.set(text, known);
+  return known;
 }
 
 function textsOf({ content }: Part): readonly string[] {
@@ -100,11 +105,24 @@ export interface WrittenTurn {
   readonly spoken: readonly number[];
 }
 
-/** The kept turns are the newest ones, whole but for the beginning of the first one. */
+/** The summary that a history begins with, if it does. */
+export function summaryOf({ layer, history }: FoldedContext): Message | undefined {
+  return layer.compactionId === "" ? undefined : history[0];
+}
+
+/**
+ * The summarized, the left out and the kept turns are the thread, in this order, each once. The kept ones are whole but for the beginning of
+ * the first one, and the summary stands before them.
+ */
 export function checkNoHole(context: FoldedContext, thread: readonly WrittenTurn[]): void {
-  const { layer, history } = context;
+  const { layer } = context;
+  const summary = summaryOf(context);
+  const history = context.history.slice(summary ? 1 : 0);
   const kept = thread.slice(thread.length - layer.turns);
-  expect(layer.turns + layer.droppedTurns).toBe(thread.length);
+  expect(layer.summarizedTurns + layer.droppedTurns + layer.turns).toBe(thread.length);
+  for (const message of context.history) expect(isSummary(message)).toBe(message === summary);
+  if (summary) expect(summary).toMatchObject({ id: layer.compactionId, turnId: layer.compactionId });
+  else expect(layer.summarizedTurns).toBe(0);
   expect([...new Set(history.map((message) => message.turnId))]).toEqual(kept.map((turn) => turn.id));
   for (const [at, turn] of kept.entries()) {
     const from = at === 0 ? layer.splitMessageIndex : 0;
@@ -114,11 +132,17 @@ export function checkNoHole(context: FoldedContext, thread: readonly WrittenTurn
   }
 }
 
+function isSummary({ role, parts }: Message): boolean {
+  const [first] = parts.flatMap(textsOf);
+  return role === MessageRole.USER && (first ?? "").startsWith("[Previous conversation summary]\n");
+}
+
 /** Whatever had to give way is said. */
 export function checkFloors(context: FoldedContext, keepTurns: number): void {
   const { layer, completed } = context;
   const { floors } = completed;
-  const wanted = Math.min(keepTurns, layer.turns + layer.droppedTurns);
+  const inThread = layer.summarizedTurns + layer.droppedTurns + layer.turns;
+  const wanted = Math.min(keepTurns, inThread);
   expect(floors.filter((floor) => floor.startsWith("keep_turns"))).toEqual(
     layer.turns < wanted ? [`keep_turns ${layer.turns}`] : [],
   );
@@ -126,8 +150,8 @@ export function checkFloors(context: FoldedContext, keepTurns: number): void {
   expect(floors.filter((floor) => floor.startsWith("split"))).toEqual(split);
   const elided = layer.elidedResults > 0 ? [`elided results ${layer.elidedResults}`] : [];
   expect(floors.filter((floor) => floor.startsWith("elided"))).toEqual(elided);
-  const markers = context.history.filter((message) =>
-    JSON.stringify(message.parts).includes("[tool result left out: "),
+  const markers = context.history.filter(
+    (message) => !isSummary(message) && JSON.stringify(message.parts).includes("[tool result left out: "),
   );
   expect(markers.length).toBe(layer.elidedResults);
 }

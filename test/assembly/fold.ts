@@ -5,6 +5,7 @@ import type {
   HeldContext,
   Resolved,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
+import type { CompactionEvent } from "../../src/contract/gen/quire/v1/compaction.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
 
@@ -13,6 +14,8 @@ export interface FoldedContext {
   readonly resolved: Resolved;
   readonly system: SystemLayer;
   readonly tools: ToolsLayer;
+  /** What was said of a compaction, in order. */
+  readonly compaction: readonly NonNullable<CompactionEvent["event"]>[];
   readonly layer: HistoryLayer;
   readonly history: readonly Message[];
   readonly current: Message | undefined;
@@ -28,10 +31,12 @@ export async function fold(
 ): Promise<FoldedContext> {
   const found: Partial<{ -readonly [Key in keyof FoldedContext]: FoldedContext[Key] }> = {};
   const sent: Message[] = [];
+  const compaction: NonNullable<CompactionEvent["event"]>[] = [];
   for await (const { event } of events) {
     if (event?.$case === "resolved") found.resolved = event.value;
     else if (event?.$case === "tools") found.tools = event.value;
     else if (event?.$case === "system") found.system = event.value;
+    else if (event?.$case === "compaction") compaction.push(event.value.event!);
     else if (event?.$case === "currentMessage") found.current = event.value.message;
     else if (event?.$case === "completed") found.completed = event.value;
     else if (event?.$case === "history") {
@@ -44,6 +49,7 @@ export async function fold(
   const tool: readonly Tool[] = tools.reused ? held!.tools.tools : tools.tools;
   return {
     ...(found as FoldedContext),
+    compaction,
     current: found.current,
     tools: { ...tools, tools: [...tool], reused: false },
     system: { ...system, text: system.reused ? held!.system.text : system.text, reused: false },

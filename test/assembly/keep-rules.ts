@@ -1,29 +1,56 @@
 import { expect } from "vitest";
 import { AssembledContext } from "../../src/contract/gen/quire/v1/assembly.js";
 import { type Quire, QuireError } from "../../src/index.js";
+import { countTokens } from "../../src/tokens/count-tokens.js";
 import type { PartialContext } from "./agent.js";
-import { checkBudget, checkFloors, checkNoHole, checkPairs, type WrittenTurn } from "./check-context.js";
+import {
+  checkBudget,
+  checkFloors,
+  checkNoHole,
+  checkPairs,
+  messageTokens,
+  type WrittenTurn,
+} from "./check-context.js";
 import { bytesOf, type FoldedContext, fold, heldOf } from "./fold.js";
 
-/** How often what is never cut had to give way, for the end of the run. */
+/** How often what is never cut had to give way, and what came of compactions, for the end of the run. */
 export class FloorCounts {
   assemblies = 0;
+  compactions = 0;
+  failed = 0;
   readonly counts = new Map<string, number>();
+  readonly ofCompactions = new Map<string, number>();
 
-  add(floors: readonly string[]): void {
+  add({ completed, compaction }: Pick<FoldedContext, "completed" | "compaction">): void {
     this.assemblies++;
-    for (const floor of floors) {
-      const name = floor.startsWith("keep_turns")
-        ? "fewer turns than wanted"
-        : floor.replace(/( turn)? (at message )?\d+$/, "$1");
-      this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    count(this.counts, completed.floors);
+    for (const event of compaction) {
+      if (event.$case === "failed") this.failed++;
+      if (event.$case !== "finished") continue;
+      this.compactions++;
+      count(this.ofCompactions, event.value.floors);
     }
   }
 
   toString(): string {
-    const each = [...this.counts].map(([name, count]) => `${name} ${count}`).join(", ");
-    return `${this.assemblies} assemblies; floors that gave way: ${each || "none"}`;
+    return (
+      `${this.assemblies} assemblies; floors that gave way: ${listed(this.counts)}; ` +
+      `${this.compactions} compactions, ${this.failed} failed; floors that gave way to them: ${listed(this.ofCompactions)}`
+    );
   }
+}
+
+function count(counts: Map<string, number>, floors: readonly string[]): void {
+  for (const floor of floors) {
+    const name = floor.startsWith("keep_turns")
+      ? "fewer turns than wanted"
+      : floor.replace(/( turn)? (at message )?\d+$/, "$1");
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+}
+
+function listed(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([name, times]) => `${name} ${times}`).join(", ") || "none";
 }
 
 /** What the layers beside history use, from an assembly that has all the room it wants. */
@@ -51,10 +78,33 @@ export async function assembleByRules(
   checkPairs(folded.history);
   checkNoHole(folded, thread);
   checkFloors(folded, context.settings?.keepTurns ?? 3);
+  checkCompaction(folded);
   expect(folded.current?.parts).toEqual(context.event?.content ?? undefined);
   const { maxMessages } = context.settings ?? {};
   if (maxMessages !== undefined) expect(folded.history.length).toBeLessThanOrEqual(maxMessages);
   return folded;
+}
+
+/** What was said of a compaction is in order; and what it made is on target and within its limit, or it says why not. */
+export function checkCompaction({ compaction, layer, completed, history }: FoldedContext): void {
+  const steps = compaction.map(({ $case }) => $case);
+  expect([
+    [],
+    ["finished"],
+    ["started", "finished"],
+    ["started", "failed"],
+    ["started", "needed"],
+  ]).toContainEqual(steps);
+  const [started, finished] = [compaction[0], compaction.at(-1)];
+  if (finished?.$case !== "finished") return;
+  const { id, summaryTokens, tokensAfter, tokensBefore, parameters, floors } = finished.value;
+  if (layer.compactionId !== id) expect(completed.floors).toContain("summary left out");
+  else expect(messageTokens(history[0]!)).toBe(summaryTokens + 4);
+  const markTokens = countTokens("[Previous conversation summary]\n", "o200k_base");
+  expect(summaryTokens).toBeLessThanOrEqual(Number(parameters.max_summary_tokens) + markTokens);
+  expect(tokensAfter).toBeLessThan(tokensBefore);
+  if (started?.$case === "started" && floors.length === 0)
+    expect(tokensAfter).toBeLessThanOrEqual(started.value.targetTokens);
 }
 
 /** The receipt says the same as the stream, and a replay gives the same bytes. */

@@ -88,7 +88,7 @@ describe("every context of a random session", { timeout: 240_000 }, () => {
           expect(await isOpenAtEnd(context)).toBe(true);
           return;
         }
-        floors.add(folded.completed.floors);
+        floors.add(folded);
         await checkReplay(quire, folded);
         await checkDelta(quire, context, folded);
       }),

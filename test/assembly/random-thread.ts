@@ -15,7 +15,7 @@ export interface RandomThread {
 }
 
 /** The messages of one turn, and whether it leaves calls open or gives up those of the turn before. */
-function writeTurn(writer: Writer): { messages: Message[]; abandons: boolean; awaits: boolean } {
+export function writeTurn(writer: Writer): { messages: Message[]; abandons: boolean; awaits: boolean } {
   const { random } = writer;
   const messages: Message[] = random.chance(0.15)
     ? [Message.create({ role: MessageRole.SYSTEM, parts: [textPart(writer.text(60))] })]
@@ -41,9 +41,9 @@ function writeTurn(writer: Writer): { messages: Message[]; abandons: boolean; aw
   return { messages, abandons, awaits: false };
 }
 
-function written(turn: Turn | undefined, messages: readonly Message[]): WrittenTurn {
+export function written(id: string, messages: readonly Message[]): WrittenTurn {
   const spoken = messages.flatMap(({ role }, index) => (role === MessageRole.SYSTEM ? [] : [index]));
-  return { id: turn!.id, spoken };
+  return { id, spoken };
 }
 
 /** Writes a session: tool loops, parallel calls, approvals, waiting, abandoned, failed and open turns, and sometimes a fork of it. */
@@ -51,9 +51,10 @@ export async function writeRandomThread(
   quire: Quire,
   seed: number,
   afterTurn: (session: string) => Promise<void> = async () => undefined,
+  writerOf: (random: Random) => Writer = (random) => new Writer(random),
 ): Promise<RandomThread> {
   const random = new Random(seed);
-  const writer = new Writer(random);
+  const writer = writerOf(random);
   let session = `random-${seed}`;
   await quire.ledger.createSession({ label: session });
   let turns: WrittenTurn[] = [];
@@ -74,7 +75,7 @@ export async function writeRandomThread(
       ({ turn } = await quire.ledger.recordTurn({ ...request, messages, status }));
     }
     if (fails) writer.open = before;
-    else turns.push(written(turn, messages));
+    else turns.push(written(turn!.id, messages));
     if (turns.length > 2 && writer.open.length === 0 && random.chance(0.05)) {
       const at = 1 + random.below(turns.length - 1);
       const label = `${session}-fork`;
@@ -114,5 +115,5 @@ async function beginActive(
     messages: kept,
     abandonOpenItems: true,
   });
-  return written(turn, kept);
+  return written(turn!.id, kept);
 }

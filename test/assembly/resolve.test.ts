@@ -133,7 +133,9 @@ describe("what a request comes to", () => {
   test("a limit for the model overrides its lanes: memory's reserve and history's room", async () => {
     const { quire } = await serveDesk();
     const limited = (limits: object) =>
-      contextOf(quire, { settings: { modelLimits: [{ model: "gpt-4o", ...limits }] } });
+      contextOf(quire, {
+        settings: { compressionStrategy: "window", modelLimits: [{ model: "gpt-4o", ...limits }] },
+      });
     const { context } = await limited({ historyTokens: 60, maxTokens: 16_000, reserveResponseTokens: 500 });
     expect(context.tokenBudget).toMatchObject({
       modelLimit: 16_000,

@@ -39,8 +39,9 @@ const served = (request: wire.BuildContextRequest) =>
 
 const servedReplay = (receiptId: string) =>
   new Promise<AssembledContext>((resolve, reject) => {
-    client.replayContext({ receiptId }, (error: ServiceError | null, answer: Answer) =>
-      error ? reject(error) : resolve(answer.context!),
+    client.replayContext(
+      wire.ReplayContextRequest.create({ receiptId }),
+      (error: ServiceError | null, answer: Answer) => (error ? reject(error) : resolve(answer.context!)),
     );
   });
 

@@ -63,14 +63,26 @@ describe("StreamHistory: which turns", () => {
   test("the first batch says what the thread is", async () => {
     const { thread: summary, batches } = await ledger.history({ ...ofSession("c"), lastTurns: 2 });
     const [head] = (await ledger.listTurns({ session: "c", pageSize: 1 })).turns;
-    expect(summary).toEqual({ headTurnId: head!.id, depth: 6, chainHash: head!.chainHash, streamedTurns: 2 });
+    expect(summary).toEqual({
+      headTurnId: head!.id,
+      depth: 6,
+      chainHash: head!.chainHash,
+      streamedTurns: 2,
+      compactionId: "",
+    });
     expect(batches.slice(1).every((batch) => batch.thread === undefined)).toBe(true);
   });
 
   test("a session without turns has a thread without turns", async () => {
     await ledger.session({ label: "nothing yet" });
     const { thread: summary, messages, batches } = await ledger.history(ofSession("nothing yet"));
-    expect(summary).toEqual({ headTurnId: "", depth: 0, chainHash: Buffer.alloc(0), streamedTurns: 0 });
+    expect(summary).toEqual({
+      headTurnId: "",
+      depth: 0,
+      chainHash: Buffer.alloc(0),
+      streamedTurns: 0,
+      compactionId: "",
+    });
     expect([messages, batches.length]).toEqual([[], 1]);
   });
 

@@ -5,6 +5,7 @@ import {
   AssemblyServiceClient,
   type BuildContextResponse,
   ContextRequest,
+  ReplayContextRequest,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { CapsuleServiceClient, PutCapsuleRequest } from "../../src/contract/gen/quire/v1/capsule_service.js";
 import { WorkspaceServiceClient } from "../../src/contract/gen/quire/v1/workspace_service.js";
@@ -92,7 +93,7 @@ export class AssemblyCalls {
   }
 
   replay(receiptId: string) {
-    return promised(this.assembly, this.assembly.replayContext, { receiptId });
+    return promised(this.assembly, this.assembly.replayContext, ReplayContextRequest.create({ receiptId }));
   }
 
   /** Takes away what receipts name, as an operator's clean-up by hand would. */

@@ -36,7 +36,7 @@ export type ModelReply =
   | { readonly close: true };
 
 /** The reply to the request that is the index-th, from 0. */
-export type ModelScript = (request: ModelRequest, index: number) => ModelReply;
+export type ModelScript = (request: ModelRequest, index: number) => ModelReply | Promise<ModelReply>;
 
 export interface ModelServer {
   /** What a client of the protocol takes as its base URL. */
@@ -55,7 +55,7 @@ export async function startModelServer(script: ModelScript): Promise<ModelServer
       return;
     }
     requests.push(request);
-    reply(response, request, script(request, requests.length - 1));
+    reply(response, request, await script(request, requests.length - 1));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

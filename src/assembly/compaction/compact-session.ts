@@ -7,8 +7,9 @@ import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import type { AssemblyDeps } from "../deps.js";
 import { findEffective } from "../thread-window.js";
-import { type CompactionJob, type JobOutcome, requireWritten } from "./job.js";
+import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
+import { timeLeftMs } from "./time-left.js";
 
 /** A compaction that a person asks for. */
 export interface CompactSession {
@@ -30,18 +31,18 @@ export interface Answered {
   readonly answer: CompactAnswer;
 }
 
-const limitMs = 300_000;
+const longestMs = 300_000;
 
 /** Compacts a session's thread now. */
 export async function compactSession(
   deps: AssemblyDeps,
   key: WriteKey<CompactAnswer>,
   command: CompactSession,
-  signal: AbortSignal,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
 ): Promise<CompactAnswer> {
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
-  return again(() => compactOnce(deps, key, command, signal));
+  return again(() => compactOnce(deps, key, command, limits));
 }
 
 const mostAttempts = 3;
@@ -62,7 +63,7 @@ async function compactOnce(
   deps: AssemblyDeps,
   key: WriteKey<CompactAnswer>,
   command: CompactSession,
-  signal: AbortSignal,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
 ): Promise<CompactAnswer> {
   const { tenantId } = key;
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
@@ -85,18 +86,18 @@ async function compactOnce(
     },
     clean: false,
     settings: {
-      ...server.compaction,
+      ...compactingSettings(server.compaction),
       ...(command.strategy === "" ? {} : { strategy: command.strategy as CompressionStrategy }),
       ...(command.summarizers.length === 0 ? {} : { summarizers: command.summarizers }),
     },
     instructions: command.instructions,
     mayAskEngine: false,
     isPrepared: false,
-    limitMs,
+    limitMs: timeLeftMs(limits.deadlineMs, longestMs),
   };
   return requireMade(
     command.session,
-    await makeCompaction(deps.compactor.deps, job, signal, async (row, of): Promise<Answered> => {
+    await makeCompaction(deps.compactor.deps, job, limits.signal, async (row, of): Promise<Answered> => {
       const answer = await deps.ledger.compactions.write(key, row, of, (outcome) => ({
         compaction: viewCompaction(requireWritten(outcome)),
       }));

@@ -7,7 +7,7 @@ import type { LedgerDeps } from "../../ledger/deps.js";
 import { type CompactionOutcome, noKey } from "../../storage/ledger/compaction-store.js";
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { summaryCost } from "../history.js";
+import { summaryCost } from "../choose-turns.js";
 import { findEffective, readWindow } from "../thread-window.js";
 import { asOutcome, type CompactionJob, type JobOutcome } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
@@ -49,7 +49,13 @@ export class Compactor {
 
   /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. What breaks it goes to the log. */
   run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
-    return within(this.join(job), waitMs, signal);
+    const broken: JobOutcome = {
+      kind: "failed",
+      reason: "it could not be made; the log says why",
+      failures: [],
+    };
+    const made = this.join(job).catch(() => broken);
+    return within(made, waitMs, signal);
   }
 
   /** Waits for what is being prepared for a session, if anything is. */

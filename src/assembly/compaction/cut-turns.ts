@@ -63,6 +63,7 @@ export function cutTurns(oldestFirst: readonly WindowTurn[], clean: boolean): Cu
   );
   return oldestFirst.map((turn, index) => ({
     messages: messages[index]!,
+    from: turn.from,
     extraTokens: unansweredTokens(turn.unanswered.length),
     extraMessages: turn.unanswered.length > 0 ? 1 : 0,
     dead: dead[index]!,

@@ -71,6 +71,11 @@ export interface MadeSummary {
   readonly failures: readonly SummarizerFailure[];
 }
 
+/** The settings for a compaction that is made whatever they say of assemblies: where those make none, it is a summary. */
+export function compactingSettings(settings: CompactionSettings): CompactionSettings {
+  return settings.strategy === "window" ? { ...settings, strategy: "summary" } : settings;
+}
+
 export function asOutcome(outcome: CompactionOutcome): JobOutcome {
   if (outcome.kind === "written") return { kind: "done", row: outcome.row };
   if (outcome.kind === "recoveredBefore") return outcome;

@@ -30,6 +30,6 @@ export async function makeCompaction<Answer>(
   const outcome = await summarizeFold(deps, job, planned, signal);
   if (outcome.kind !== "made") return outcome;
   const summary = { ...outcome.summary, durationMs: performance.now() - started };
-  const row = await compactionRow(deps, job, planned.plan, summary);
+  const row = await compactionRow(deps, job, outcome.plan, summary);
   return write(row, { segments: thread.segments, activeTurnId: thread.activeTurn?.id });
 }

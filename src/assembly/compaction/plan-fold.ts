@@ -1,9 +1,9 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
-import { type CutGoal, type PlannedCut, planCut } from "../../compaction/plan-cut.js";
+import { type CutGoal, planCut } from "../../compaction/plan-cut.js";
 import type { FoldedTurn } from "../../compaction/summarizer.js";
 import { summaryMark } from "../../domain/compaction.js";
 import { countTokens } from "../../tokens/count-tokens.js";
-import { summaryCost } from "../history.js";
+import { summaryCost } from "../choose-turns.js";
 import type { WindowTurn } from "../thread-window.js";
 import { cutTurns, foldedTurn } from "./cut-turns.js";
 import type { CompactionJob, FoldPlan } from "./job.js";
@@ -15,6 +15,7 @@ const summaryShare = 0.2;
 
 /** A plan, and the turns that it folds. */
 export interface PlannedFold {
+  /** As far as the window says: what is before it may hold open work, costs more, and ends with a turn of its own. */
   readonly plan: Omit<FoldPlan, "mustKeep">;
   /** The turns of the window that are folded, whole or up to a message, oldest first; those before the window are read when they are needed. */
   readonly folded: readonly FoldedTurn[];
@@ -46,11 +47,14 @@ export function planFold(
       ),
     );
   const reserve = summaryTokens + messageOverheadTokens + countTokens(`${summaryMark}\n`, "o200k_base");
+  if (reserve > goal.fullRoomTokens || goal.roomMessages < 1) return undefined;
   const cutGoal: CutGoal = {
     targetTokens: goal.targetTokens - reserve,
     roomTokens: goal.fullRoomTokens - reserve,
     targetMessages: goal.targetMessages - 1,
     roomMessages: goal.roomMessages - 1,
+    uncutTokens: goal.fullRoomTokens - previous.tokens,
+    uncutMessages: goal.roomMessages - previous.messages,
     keepTurns: goal.keepTurns,
     keepAtMost: Math.min(
       goal.keepAtMost,
@@ -59,17 +63,17 @@ export function planFold(
         : Number.POSITIVE_INFINITY,
     ),
   };
-  const cut = planCut(cutTurns(oldestFirst, clean), cutGoal) ?? wholeUnread(unreadTo > summarized, whole);
+  const cut = planCut(cutTurns(oldestFirst, clean), cutGoal, unreadTo > summarized);
   if (!cut) return undefined;
   const keptTurn = oldestFirst[cut.turn]!;
   const replaced = previous.tokens + whole - cut.keptTokens;
   const folded = oldestFirst.slice(0, cut.turn).map((turn) => foldedTurn(turn));
   if (cut.messageIndex > 0) folded.push(foldedTurn(keptTurn, cut.messageIndex));
   const kept = oldestFirst.slice(cut.turn).map((turn) => foldedTurn(turn));
-  const isInActive = keptTurn.isActive && cut.messageIndex > 0;
+  // Where nothing but the open turn is kept, the summary must not outlive a failure of that turn.
   const isOnActive =
     thread.compaction !== undefined && thread.compaction.anchorTurnId === thread.activeTurn?.id;
-  const anchorTurnId = isInActive || isOnActive ? thread.activeTurn!.id : thread.head?.id;
+  const anchorTurnId = keptTurn.isActive || isOnActive ? thread.activeTurn!.id : thread.head?.id;
   const maxSummaryTokens = Math.min(
     summaryTokens,
     unreadTo > summarized ? summaryTokens : replaced - reserve + summaryTokens - 1,
@@ -78,8 +82,7 @@ export function planFold(
   return {
     plan: {
       anchorTurnId,
-      lastSummarizedTurnId:
-        oldestFirst[cut.turn - 1]?.stored.turnId ?? thread.compaction?.lastSummarizedTurnId ?? "",
+      lastSummarizedTurnId: oldestFirst[cut.turn - 1]?.stored.turnId ?? "",
       firstKeptTurnId: keptTurn.stored.turnId,
       firstKeptMessageIndex: keptTurn.from + cut.messageIndex,
       summarizedTurns: keptTurn.stored.depth - 1,
@@ -93,9 +96,4 @@ export function planFold(
     unreadFrom: summarized + 1,
     unreadTo,
   };
-}
-
-/** Where the turns that were read are all to be kept, but others are before them. */
-function wholeUnread(hasUnread: boolean, keptTokens: number): PlannedCut | undefined {
-  return hasUnread ? { turn: 0, messageIndex: 0, keptTokens, floors: [] } : undefined;
 }

@@ -12,30 +12,31 @@ import type { AssemblyDeps } from "../deps.js";
 import { findReceipt } from "../replay.js";
 import { findEffective } from "../thread-window.js";
 import { type Answered, again, type CompactAnswer, requireMade } from "./compact-session.js";
-import { type CompactionJob, requireWritten } from "./job.js";
+import { type CompactionJob, compactingSettings, requireWritten } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
+import { timeLeftMs } from "./time-left.js";
 
 /** After an overflow the whole context is brought to this share of what is available. */
 const afterOverflowShare = 0.4;
-const limitMs = 300_000;
+const longestMs = 300_000;
 
 /** Compacts the thread of a context that a model refused as too long. Once per turn. */
 export async function reportOverflow(
   deps: AssemblyDeps,
   key: WriteKey<CompactAnswer>,
   assemblyId: string,
-  signal: AbortSignal,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
 ): Promise<CompactAnswer> {
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
-  return again(() => recoverOnce(deps, key, assemblyId, signal));
+  return again(() => recoverOnce(deps, key, assemblyId, limits));
 }
 
 async function recoverOnce(
   deps: AssemblyDeps,
   key: WriteKey<CompactAnswer>,
   assemblyId: string,
-  signal: AbortSignal,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
 ): Promise<CompactAnswer> {
   const { tenantId } = key;
   const stored = await findReceipt(deps, tenantId, assemblyId);
@@ -48,12 +49,12 @@ async function recoverOnce(
   const active = activeId ? await deps.ledger.threads.findTurn(tenantId, activeId) : undefined;
   const activeTurn = active?.status === TurnStatus.OPEN ? active : undefined;
   const thread = await findEffective(deps, { tenantId, ...found, activeTurn });
-  const turns = [found.session.headTurnId, activeTurn?.id].filter((id) => id !== undefined && id !== null);
-  for (const turnId of turns) {
-    if (await deps.ledger.compactions.wasRecovered(tenantId, found.session.id, turnId))
+  for (const turn of [found.head, activeTurn]) {
+    if (turn && (await deps.ledger.compactions.wasRecovered(found.session.id, turn)))
       throw unrecoverable(found.session.id, "the context was too long again for the same turn");
   }
-  const settings = mergeSettings(deps.settings, undefined, undefined);
+  const server = mergeSettings(deps.settings, undefined, undefined);
+  const wanted = deps.compactor.remembered(tenantId, found.session.id);
   const { available, used, exact, ratio, margin } = receipt.budget!;
   const others = (used?.systemPrompt ?? 0) + (used?.tools ?? 0) + (used?.event ?? 0);
   const targetTokens = Math.max(
@@ -69,20 +70,20 @@ async function recoverOnce(
       fullRoomTokens: targetTokens,
       targetMessages: Number.POSITIVE_INFINITY,
       roomMessages: Number.POSITIVE_INFINITY,
-      keepTurns: settings.keepTurns,
+      keepTurns: wanted?.goal.keepTurns ?? server.keepTurns,
       keepAtMost: Number.POSITIVE_INFINITY,
     },
     clean: receipt.historyLayer?.cutId.includes("/clean") ?? false,
-    settings: deps.compactor.remembered(tenantId, found.session.id)?.settings ?? settings.compaction,
+    settings: compactingSettings(wanted?.settings ?? server.compaction),
     instructions: "",
     mayAskEngine: false,
     isPrepared: false,
-    limitMs,
+    limitMs: timeLeftMs(limits.deadlineMs, longestMs),
   };
   const outcome = await makeCompaction(
     deps.compactor.deps,
     job,
-    signal,
+    limits.signal,
     async (row, of): Promise<Answered> => {
       const answer = await deps.ledger.compactions.write(key, row, of, (written) => {
         if (written.kind === "recoveredBefore")

@@ -7,8 +7,8 @@ import { QuireError } from "../../errors/quire-error.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
+import { summaryCost } from "../choose-turns.js";
 import type { AssemblyDeps } from "../deps.js";
-import { summaryCost } from "../history.js";
 import { type EffectiveThread, findEffective, readWindow } from "../thread-window.js";
 import { engineName } from "./choose-summarizers.js";
 import type { CompactAnswer } from "./compact-session.js";
@@ -53,8 +53,9 @@ export async function submitCompaction(
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
   const anchor = await deps.ledger.threads.findTurn(tenantId, plan.anchorTurnId);
-  const activeTurn =
-    anchor?.status === TurnStatus.OPEN && anchor.sessionId === found.session.id ? anchor : undefined;
+  const isUnderHead =
+    anchor?.sessionId === found.session.id && anchor.parentTurnId === found.session.headTurnId;
+  const activeTurn = anchor?.status === TurnStatus.OPEN && isUnderHead ? anchor : undefined;
   const thread = await findEffective(deps, { tenantId, ...found, activeTurn });
   const isOnThread =
     activeTurn !== undefined ||
@@ -63,7 +64,8 @@ export async function submitCompaction(
         branchId === anchor?.branchId && fromDepth <= anchor.depth! && anchor.depth! <= toDepth,
     );
   if (!isOnThread || (thread.compaction?.id ?? "") !== plan.previousCompactionId) throw outdated(thread);
-  const fold = await foldOf(deps, thread, plan, signal);
+  const anchorDepth = activeTurn ? found.session.headDepth + 1 : anchor!.depth!;
+  const fold = await foldOf(deps, thread, plan, anchorDepth, signal);
   if (!fold) throw outdated(thread);
   const tokens = await deps.counter.count(command.summary);
   const { maxSummaryTokens: maxTokens, mustKeep } = plan;
@@ -113,13 +115,15 @@ async function foldOf(
   deps: AssemblyDeps,
   thread: EffectiveThread,
   plan: NonNullable<SubmitCompaction["plan"]>,
+  anchorDepth: number,
   signal: AbortSignal,
 ) {
   const window = await readWindow(deps, thread, false, Number.POSITIVE_INFINITY, 0, signal);
   const oldestFirst = window.newestFirst.toReversed();
   const at = oldestFirst.findIndex((turn) => turn.stored.turnId === plan.firstKeptTurnId);
   const first = oldestFirst[at];
-  if (!first) return undefined;
+  // It applies to all threads that contain its anchor: it must not say anything of turns after that.
+  if (!first || first.stored.depth > anchorDepth) return undefined;
   const index = plan.firstKeptMessageIndex - first.from;
   const turns = cutTurns(oldestFirst, false);
   const isPlace =

@@ -19,7 +19,7 @@ const foldTokens = 200_000;
 const identifierShare = 0.4;
 
 type SummaryOutcome =
-  | { readonly kind: "made"; readonly summary: Omit<MadeSummary, "durationMs"> }
+  | { readonly kind: "made"; readonly plan: FoldPlan; readonly summary: Omit<MadeSummary, "durationMs"> }
   | Extract<JobOutcome, { kind: "failed" | "needed" }>;
 
 /** Asks the summarizers of a job, one after the other, for a summary of what is folded. */
@@ -29,7 +29,6 @@ export async function summarizeFold(
   planned: PlannedFold,
   signal: AbortSignal,
 ): Promise<SummaryOutcome> {
-  const { plan } = planned;
   const { summarizers, missing, asksEngine } = chooseSummarizers(
     deps.summarizers,
     job.settings,
@@ -40,11 +39,22 @@ export async function summarizeFold(
   const batches = foldBatches(deps, job, planned, signal);
   const failures: SummarizerFailure[] = [...missing];
   let made: Omit<MadeSummary, "durationMs"> | undefined;
-  let mustKeep: readonly string[] = [];
+  let plan: FoldPlan = { ...planned.plan, mustKeep: [] };
   let input = 0;
   let output = 0;
-  for await (const { turns, isLast } of batches) {
-    mustKeep = fitting([...mustKeep, ...openIdentifiers(turns, planned.kept)], plan.maxSummaryTokens);
+  for await (const { turns, isLast, unreadTokens, lastUnreadId } of batches) {
+    const open = [...plan.mustKeep, ...openIdentifiers(turns, planned.kept)];
+    const mustKeep = fitting(open, plan.maxSummaryTokens);
+    plan = {
+      ...planned.plan,
+      mustKeep,
+      lastSummarizedTurnId:
+        planned.plan.lastSummarizedTurnId ||
+        lastUnreadId ||
+        job.thread.compaction?.lastSummarizedTurnId ||
+        "",
+      replacedTokens: planned.plan.replacedTokens + unreadTokens,
+    };
     const task: SummaryTask = {
       previousSummary,
       turns,
@@ -66,7 +76,7 @@ export async function summarizeFold(
     });
     failures.push(...result.failures);
     if (!result.summarizer) {
-      if (asksEngine && !made) return needed(deps, job, { ...plan, mustKeep }, task);
+      if (asksEngine && !made) return needed(deps, job, plan, task);
       return { kind: "failed", reason: "no summarizer gave a summary that could be used", failures };
     }
     const { summarizer, summary } = result;
@@ -84,7 +94,7 @@ export async function summarizeFold(
       failures,
     };
   }
-  return { kind: "made", summary: made! };
+  return { kind: "made", plan, summary: made! };
 }
 
 /** The identifiers for which a summary has room, each once. */
@@ -105,21 +115,31 @@ function needed(deps: CompactorDeps, job: CompactionJob, plan: FoldPlan, task: S
   return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room), deps.summaryTemplate) };
 }
 
+interface FoldBatch {
+  readonly turns: readonly FoldedTurn[];
+  readonly isLast: boolean;
+  /** What the turns before the window cost that were read so far, and the last of them. */
+  readonly unreadTokens: number;
+  readonly lastUnreadId: string;
+}
+
 /** The turns to fold, a bounded part at a time. Most often there is one. */
 async function* foldBatches(
   deps: CompactorDeps,
-  { thread }: CompactionJob,
+  { thread, clean }: CompactionJob,
   { unreadFrom, unreadTo, folded }: PlannedFold,
   signal: AbortSignal,
-): AsyncGenerator<{ readonly turns: readonly FoldedTurn[]; readonly isLast: boolean }> {
+): AsyncGenerator<FoldBatch> {
   let waiting: FoldedTurn[] = [];
   let tokens = 0;
+  let unreadTokens = 0;
+  let lastUnreadId = "";
   const isFull = (turn: FoldedTurn) => tokens + turn.tokens > foldTokens && waiting.length > 0;
-  const take = () => {
+  const take = (isLast = false): FoldBatch => {
     const turns = waiting;
     waiting = [];
     tokens = 0;
-    return { turns, isLast: false };
+    return { turns, isLast, unreadTokens, lastUnreadId };
   };
   const add = (turn: FoldedTurn) => {
     waiting.push(turn);
@@ -135,9 +155,12 @@ async function* foldBatches(
     for await (const turns of deps.ledger.cache.read(thread.tenantId, thread.epoch, part)) {
       signal.throwIfAborted();
       for (const stored of turns) {
-        const turn = foldedTurn(shownTurn(stored, thread.compaction));
+        const shown = shownTurn(stored, thread.compaction);
+        const turn = foldedTurn(shown);
         if (isFull(turn)) yield take();
         add(turn);
+        unreadTokens += clean ? shown.facts.cleanTokens : shown.facts.sentTokens;
+        lastUnreadId = stored.turnId;
       }
     }
   }
@@ -145,5 +168,5 @@ async function* foldBatches(
     if (isFull(turn)) yield take();
     add(turn);
   }
-  yield { turns: waiting, isLast: true };
+  yield take(true);
 }

@@ -1,7 +1,13 @@
+import type { HistoryLayer, Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import type { PrefixState } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { QuireError } from "../../errors/quire-error.js";
 import type { SharedPart } from "../../rendering/cache-plan.js";
 import type { Stages } from "../budget-use.js";
+import { changedSection, sectionTexts, turnAt } from "../compare.js";
 import type { AssemblyDeps } from "../deps.js";
+import { type HistoryStage, isClean } from "../history.js";
+import { messagePiece, turnPieces } from "../history-bytes.js";
+import { replayContext } from "../replay.js";
 import type { ResolvedContext } from "../resolve.js";
 
 /** Where a context first differs from the session's context before. */
@@ -9,22 +15,38 @@ export interface ContextDifference
   extends Pick<PrefixState, "firstDifference" | "difference" | "previousReceiptId"> {
   /** What both have in common. */
   readonly shared: SharedPart;
+  /** Of history, all that was sent before this turn's last answer. */
+  readonly sharedTurnId: string;
 }
 
 export async function contextDifference(
   deps: AssemblyDeps,
-  { pin, tenantId }: ResolvedContext,
+  resolved: ResolvedContext,
   { tools, system, history }: Stages,
 ): Promise<ContextDifference> {
-  if (!pin) return { firstDifference: 0, difference: "", previousReceiptId: "", shared: "nothing" };
-  const { receipt } = pin;
+  const { pin, tenantId } = resolved;
+  if (!pin)
+    return {
+      firstDifference: 0,
+      difference: "",
+      previousReceiptId: "",
+      shared: "nothing",
+      sharedTurnId: "",
+    };
+  const { receipt, row } = pin;
   const { hashes } = receipt;
   const [toolsBytes = 0, systemBytes = 0, historyBytes = 0] = receipt.layerBytes;
-  const found = (firstDifference: number, difference: string, shared: SharedPart) => ({
+  const found = (
+    firstDifference: number,
+    difference: string,
+    shared: SharedPart,
+    sharedTurnId = row.turnId,
+  ): ContextDifference => ({
     firstDifference,
     difference,
     previousReceiptId: receipt.id,
     shared,
+    sharedTurnId,
   });
   if (!tools.hash.equals(hashes!.tools)) {
     const before = await deps.receipts.findBlob(tenantId, hashes!.tools);
@@ -32,18 +54,69 @@ export async function contextDifference(
   }
   if (!system.hash.equals(hashes!.system)) {
     const before = await deps.receipts.findBlob(tenantId, hashes!.system);
-    const at = before ? firstOther(before, Buffer.from(system.text)) : 0;
-    const section = [...system.sections, ...receipt.sections].find(
-      ({ offset, length }) => at < offset + length + 2,
+    const now = Buffer.from(system.text);
+    const at = before ? firstOther(before, now) : 0;
+    const section = changedSection(
+      before ? sectionTexts(before, receipt.sections) : [],
+      sectionTexts(now, system.sections),
     );
-    return found(toolsBytes + at, `section ${section?.name ?? ""}`, "tools");
+    return found(toolsBytes + at, `section ${section}`, "tools");
   }
   const before = receipt.historyLayer!;
   const isBegin =
     before.cutId === "" && history.layer.droppedTurns === 0 && history.layer.compactionId === "";
-  if (!isBegin && beginOf(before.cutId) !== beginOf(history.layer.cutId))
-    return found(toolsBytes + systemBytes, "cut", "system");
-  return found(toolsBytes + systemBytes + historyBytes, "", "history");
+  const isCut = !isBegin && beginOf(before.cutId) !== beginOf(history.layer.cutId);
+  const same = toolsBytes + systemBytes;
+  if (!isCut && goesOn(resolved, history, before, historyBytes))
+    return found(same + historyBytes, "", "history");
+  const earlier = await earlierHistory(deps, tenantId, receipt);
+  const pieces = history.allPieces();
+  const at = earlier ? firstOther(earlier, Buffer.concat(pieces)) : 0;
+  if (isCut) return found(same + at, "cut", "system");
+  if (at === earlier?.length) return found(same + at, "", "history");
+  const turnId = (earlier && turnAt(pieces, at)) ?? before.lastTurnId;
+  return found(same + at, `turn ${turnId}`, "history", turnId);
+}
+
+/**
+ * Whether a history that begins as the one before goes on where that one ended. It does not where results were made up for calls that were still
+ * open then, and are not any more; or where that one was made for another branch of the thread.
+ */
+function goesOn(
+  resolved: ResolvedContext,
+  history: HistoryStage,
+  { cutId, lastTurnId, activeTurnId, activeMessageCount }: HistoryLayer,
+  bytesBefore: number,
+): boolean {
+  const { layer, shown } = history;
+  const last = shown.findIndex(({ stored }) => stored.turnId === lastTurnId);
+  if (lastTurnId !== "" && last < 0) return false;
+  if (!cutId.includes("/pending") && activeTurnId === "") return true;
+  const isFitted = layer.elidedResults > 0 || layer.splitMessageIndex > (shown[0]?.from ?? 0);
+  if (isFitted) return false;
+  const clean = isClean(resolved);
+  const summary = layer.compactionId === "" ? [] : history.allPieces().slice(0, 1);
+  const finished = shown.slice(0, last + 1).flatMap((turn) => turnPieces(turn, clean));
+  const active = shown.find(({ stored }) => stored.turnId === activeTurnId);
+  const said = active?.facts.messages.slice(0, activeMessageCount - active.from) ?? [];
+  const open = said
+    .filter(({ role }) => role !== "S")
+    .map((message) => messagePiece(active!, message, clean));
+  return [...summary, ...finished, ...open].reduce((sum, { length }) => sum + length, 0) === bytesBefore;
+}
+
+/** The history of an earlier context; undefined where it can no longer be made again. */
+async function earlierHistory(
+  deps: AssemblyDeps,
+  tenantId: string,
+  { id }: Receipt,
+): Promise<Buffer | undefined> {
+  try {
+    return Buffer.concat((await replayContext(deps, tenantId, id)).history);
+  } catch (error) {
+    if (error instanceof QuireError) return undefined;
+    throw error;
+  }
 }
 
 /** Where a history begins, and how. */

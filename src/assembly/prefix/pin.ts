@@ -12,7 +12,7 @@ export interface Pin {
   readonly lastUseMs: number;
 }
 
-/** The pin of a thread; undefined where there is none, or the thread no longer goes on from it. */
+/** The pin of a thread; undefined where there is none, or the thread goes on from no context of its model and role. */
 export async function findPin(
   deps: AssemblyDeps,
   thread: EffectiveThread,
@@ -30,9 +30,21 @@ export async function findPin(
     return { row, receipt, lastUseMs: milliseconds(head.completedUs ?? row.pinnedUs) };
   const turn = await deps.ledger.threads.findTurn(tenantId, row.turnId);
   const isOnThread = segments.some((segment) => holds(segment, turn?.branchId, turn?.depth));
-  return isOnThread
-    ? { row, receipt, lastUseMs: milliseconds(turn!.completedUs ?? row.pinnedUs) }
-    : undefined;
+  if (isOnThread) return { row, receipt, lastUseMs: milliseconds(turn!.completedUs ?? row.pinnedUs) };
+  return headPin(deps, thread, row);
+}
+
+/** Where the pinned turn failed, or the head was moved away from it: what the head itself answered, if that was for the same model and role. */
+async function headPin(
+  deps: AssemblyDeps,
+  { tenantId, head }: EffectiveThread,
+  row: PinRow,
+): Promise<Pin | undefined> {
+  if (!head?.assemblyId) return undefined;
+  const receipt = await recentReceipt(deps, tenantId, head.assemblyId);
+  if (receipt?.model !== row.model || receipt.role !== row.role) return undefined;
+  const lastUseMs = milliseconds(head.completedUs ?? row.pinnedUs);
+  return { row: { ...row, turnId: head.id, assemblyId: receipt.id }, receipt, lastUseMs };
 }
 
 /** A receipt, from memory where it was made or read lately. */

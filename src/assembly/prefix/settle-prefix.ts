@@ -1,16 +1,18 @@
+import { scaled } from "../../budget/token-scale.js";
 import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
 import { readHistory } from "../compact-history.js";
 import { buildCurrent } from "../current-message.js";
 import type { AssemblyDeps } from "../deps.js";
-import { buildHistory, isClean } from "../history.js";
+import { buildHistory, type HistoryStage } from "../history.js";
 import type { ContextPlan } from "../plan.js";
 import type { ResolvedContext } from "../resolve.js";
 import { earlierSystem, type SystemStage } from "../system.js";
 import type { ToolsStage } from "../tools.js";
 import type { Pin } from "./pin.js";
-import { type SectionUpdate, sectionUpdate } from "./section-update.js";
+import { madeAnew, type SectionUpdate, sectionUpdate } from "./section-update.js";
+import { type ToldUpdates, toldUpdates } from "./told-updates.js";
 
 /** The system prompt that is sent, and how what changed in it is told. */
 export interface Prefix {
@@ -58,34 +60,48 @@ export async function settlePrefix(
 ): Promise<Prefix> {
   const { pin, settings } = resolved;
   const isStable = settings.policy === BudgetPolicy.ELASTIC && !settings.isPrefixLive;
-  if (!pin || !isStable || !isWarm(resolved, pin)) return rewritten(live, "");
+  const toldBefore = await toldUpdates(deps, resolved);
+  const anew = (cause: string) => rewritten(resolved, live, cause, toldBefore);
+  if (!pin || !isStable || !isWarm(resolved, pin)) return anew("");
   const sameSystem = live.hash.equals(pin.receipt.hashes!.system);
-  const toldBefore = isClean(resolved) ? [] : (pin.receipt.prefix?.updates ?? []);
-  if (sameSystem && toldBefore.length === 0) return rewritten(live, "");
-  if (!tools.hash.equals(pin.receipt.hashes!.tools)) return rewritten(live, "tools");
+  if (sameSystem && toldBefore.updates.length === 0) return anew("");
+  if (!tools.hash.equals(pin.receipt.hashes!.tools)) return anew("tools");
   if (pin.receipt.historyLayer!.compactionId !== (resolved.thread.compaction?.id ?? ""))
-    return rewritten(live, "compaction");
+    return anew("compaction");
   const pinned = await earlierSystem(deps, resolved, pin.receipt, live.inputs);
-  if (!pinned) return rewritten(live, "the system prompt before is no longer kept");
+  if (!pinned) return anew("the system prompt before is no longer kept");
 
   const before = sectionTexts(pinned);
   const now = sectionTexts(live);
   const names = [...new Set([...before.keys(), ...now.keys()])];
   const changed = names.filter((name) => before.get(name) !== now.get(name));
   const urgent = changed.find((name) => !patient.has(name));
-  if (urgent !== undefined) return rewritten(live, `section ${urgent}`);
-  const told = toldSections(resolved, changed, toldBefore, before, now);
-  const carried = isClean(resolved) ? 0 : (pin.receipt.prefix?.toldTokens ?? 0);
-  const toldTurnId = carried > 0 ? pin.receipt.prefix!.toldTurnId || pin.row.turnId : "";
-  return carryOrRewrite(deps, resolved, plan, { tools, live, pinned, told, carried, toldTurnId }, signal);
+  if (urgent !== undefined) return anew(`section ${urgent}`);
+  const told = toldSections(resolved, changed, toldBefore.updates, before, now);
+  return carryOrRewrite(deps, resolved, plan, { tools, pinned, live, told, toldBefore, anew }, signal);
 }
 
 export function isWarm(resolved: ResolvedContext, pin: Pin): boolean {
   return resolved.nowMs - pin.lastUseMs <= resolved.model.entry.cache.ttlSeconds * 1_000;
 }
 
-function rewritten(live: SystemStage, cause: string): Prefix {
-  return { system: live, updates: [], pinned: false, cause, told: [], toldTokens: 0, toldTurnId: "" };
+/** The system prompt as it is now. What history tells of earlier ones is taken back, by the next message where there is none. */
+function rewritten(
+  { request }: ResolvedContext,
+  live: SystemStage,
+  cause: string,
+  { updates: toldBefore, turnId }: ToldUpdates,
+): Prefix {
+  const isTakenBack = toldBefore.length > 0 && request.event !== undefined;
+  return {
+    system: live,
+    updates: isTakenBack ? [madeAnew] : [],
+    pinned: false,
+    cause,
+    told: isTakenBack ? [] : toldBefore.map((update) => ({ ...update, tokens: 0 })),
+    toldTokens: 0,
+    toldTurnId: isTakenBack ? "" : turnId,
+  };
 }
 
 interface ToldSection {
@@ -118,11 +134,11 @@ function toldSections(
 
 interface Carrying {
   readonly tools: ToolsStage;
-  readonly live: SystemStage;
   readonly pinned: SystemStage;
+  readonly live: SystemStage;
   readonly told: readonly ToldSection[];
-  readonly carried: number;
-  readonly toldTurnId: string;
+  readonly toldBefore: ToldUpdates;
+  readonly anew: (cause: string) => Prefix;
 }
 
 /** Carries the updates, if history is not rewritten anyway, still shows those that were told before, and that is cheaper. */
@@ -130,23 +146,23 @@ async function carryOrRewrite(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   plan: ContextPlan,
-  { tools, live, pinned, told, carried, toldTurnId }: Carrying,
+  { tools, pinned, live, told, toldBefore, anew }: Carrying,
   signal: AbortSignal | undefined,
 ): Promise<Prefix> {
   const updates = told.flatMap(({ update }) => update ?? []);
   const current = await buildCurrent(deps, resolved, plan, updates);
   const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, plan, others, signal);
-  if (state.job) return rewritten(live, "compaction");
+  if (state.job) return anew("compaction");
   const history = await buildHistory(deps, resolved, plan, others, state.window);
-  const isShown = toldTurnId === "" || history.shown.some(({ stored }) => stored.turnId === toldTurnId);
-  if (!isShown) return rewritten(live, "cut");
-  const costs = await deps.counter.countAll(updates.map(({ text }) => text));
-  const newTokens = costs.reduce((sum, tokens) => sum + tokens, 0);
+  if (!isShown(history, toldBefore.turnId)) return anew("cut");
+  const counts = await deps.counter.countAll(updates.map(({ text }) => text));
+  const costs = counts.map((tokens) => scaled(resolved.scale, tokens));
+  const toldTokens = costs.reduce((sum, tokens) => sum + tokens, toldBefore.tokens);
   const { readPrice, writePrice } = resolved.model.entry.cache;
-  const carrying = (carried + newTokens) * readPrice * horizonTurns;
+  const carrying = toldTokens * readPrice * horizonTurns;
   const rewriting = (pinned.tokens + history.tokens) * (writePrice - readPrice);
-  if (carrying > rewriting) return rewritten(live, "carrying costs more");
+  if (carrying > rewriting) return anew("carrying costs more");
   let at = 0;
   return {
     system: pinned,
@@ -154,9 +170,16 @@ async function carryOrRewrite(
     pinned: !pinned.hash.equals(live.hash) || updates.length > 0,
     cause: "",
     told: told.map(({ section, hash, update }) => ({ section, hash, tokens: update ? costs[at++]! : 0 })),
-    toldTokens: carried + newTokens,
-    toldTurnId,
+    toldTokens,
+    toldTurnId: toldBefore.turnId,
   };
+}
+
+/** Whether a turn is in the history with its first message, which carries what was told. */
+function isShown({ layer, shown }: HistoryStage, turnId: string): boolean {
+  if (turnId === "") return true;
+  const isSplit = layer.firstTurnId === turnId && layer.splitMessageIndex > 0;
+  return !isSplit && shown.some(({ stored }) => stored.turnId === turnId);
 }
 
 function sectionTexts({ text, sections }: SystemStage): Map<string, string> {

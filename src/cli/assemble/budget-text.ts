@@ -44,7 +44,7 @@ export function printBudget(lines: Lines, budget: TokenBudget): void {
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** A bar of so many cells, to an eighth of a cell. What is not nothing can be seen. */
-function solidBar(cells: number): string {
+export function solidBar(cells: number): string {
   const bar = "█".repeat(Math.floor(cells)) + eighths[Math.floor((cells % 1) * 8)]!;
   return bar || (cells > 0 ? "▏" : "");
 }

@@ -1,7 +1,9 @@
 import { HistoryReplay } from "../../contract/gen/quire/v1/assembly.js";
 import { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
 import { BudgetPolicy, ContextSettings } from "../../contract/gen/quire/v1/context_settings.js";
+import { BodyFormat } from "../../contract/gen/quire/v1/rendering.js";
 import { AgentRole, EventSource } from "../../contract/gen/quire/v1/turn.js";
+import { type BodyFormatName, bodyFormats } from "./body-formats.js";
 
 export const roles = { manager: AgentRole.MANAGER, worker: AgentRole.WORKER, unified: AgentRole.UNIFIED };
 
@@ -22,6 +24,7 @@ export interface ContextFlags {
   readonly policy?: keyof typeof policies;
   readonly clean?: boolean;
   readonly dryRun?: boolean;
+  readonly render?: BodyFormatName;
 }
 
 export function contextRequest(session: string, message: string, flags: ContextFlags): ContextRequest {
@@ -41,5 +44,6 @@ export function contextRequest(session: string, message: string, flags: ContextF
     ...(flags.policy ? { settings: ContextSettings.fromPartial({ policy: policies[flags.policy] }) } : {}),
     replay: flags.clean ? HistoryReplay.CLEAN : HistoryReplay.AS_SENT,
     dryRun: flags.dryRun ?? false,
+    render: flags.render ? bodyFormats[flags.render] : BodyFormat.UNSPECIFIED,
   });
 }

@@ -8,7 +8,10 @@ import type {
 import { messageText } from "../terminal/message-text.js";
 import { counted, oneLine, printable } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
+import { printBody } from "./body-text.js";
 import { layersText, printBudget } from "./budget-text.js";
+import { printCachePlan, printPrefix } from "./cache-text.js";
+import { printCompactionEvent } from "./compaction-text.js";
 import { contentText, historyText, modelText } from "./layer-text.js";
 import { createLines, type Lines, labelWidth, number, word } from "./lines.js";
 
@@ -41,11 +44,17 @@ export class LayerPrinter {
       case "system":
         this.#system(event.value);
         break;
+      case "compaction":
+        printCompactionEvent(this.#lines, event.value);
+        break;
       case "history":
         this.#history(event.value);
         break;
       case "currentMessage":
         this.#current(event.value);
+        break;
+      case "rendered":
+        printBody(this.#lines, event.value);
         break;
       case "completed":
         this.#completed(event.value);
@@ -122,13 +131,15 @@ export class LayerPrinter {
     else this.#lines.below(this.#lines.paint("dim", preview));
   }
 
-  #completed({ budget, warnings, floors, receiptId }: Completed): void {
+  #completed({ budget, warnings, floors, receiptId, cachePlan, prefix }: Completed): void {
     const lines = this.#lines;
     const whole = counted(budget?.used?.total ?? 0, "token");
     lines.entry("completed", `${whole} in all, ${number(budget?.remaining ?? 0)} free`);
     lines.blank();
     if (budget) printBudget(lines, budget);
     if (budget) lines.entry("layers", layersText(budget));
+    if (cachePlan) printCachePlan(lines, cachePlan);
+    if (prefix) printPrefix(lines, prefix);
     for (const floor of floors) lines.entry("gave way", printable(floor), "yellow");
     for (const warning of warnings) lines.entry("warning", printable(warning), "yellow");
     lines.entry("receipt", receiptId || "none: this was a dry run");

@@ -18,6 +18,7 @@ export function modelText({ model, provider, modelConfig }: Resolved): string {
 export function historyText(layer: HistoryLayer): string {
   const { turns, droppedTurns, tokens, splitMessageIndex, elidedResults, activeTurnId } = layer;
   const facts = [`${counted(tokens, "token")}, ${counted(turns, "turn")}`];
+  if (layer.compactionId) facts.push(`a summary of ${counted(layer.summarizedTurns, "turn")} before them`);
   if (activeTurnId) facts.push("the last of them still open");
   if (splitMessageIndex > 0) facts.push(`the first of them only from message ${splitMessageIndex} on`);
   if (elidedResults > 0) facts.push(`${counted(elidedResults, "tool result")} elided`);

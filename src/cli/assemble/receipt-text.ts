@@ -2,6 +2,7 @@ import type { Candidate, InputHash, Receipt } from "../../contract/gen/quire/v1/
 import { localTime, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { layersText, printBudget } from "./budget-text.js";
+import { printCachePlan, printPrefix } from "./cache-text.js";
 import { type Lines, number, word } from "./lines.js";
 
 /** A receipt as people read it: what it was for, everything that could have gone in, and what it was made from. */
@@ -22,6 +23,8 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
     printBudget(lines, receipt.budget);
     lines.entry("layers", layersText(receipt.budget));
   }
+  if (receipt.cachePlan) printCachePlan(lines, receipt.cachePlan);
+  if (receipt.prefix) printPrefix(lines, receipt.prefix);
   for (const floor of receipt.floors) lines.entry("gave way", printable(floor), "yellow");
   for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
 }

@@ -2,6 +2,7 @@ import type { ServiceError } from "@grpc/grpc-js";
 import type { ClientOptions } from "../../config/client-options.js";
 import type { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import * as contract from "../../contract/gen/quire/v1/assembly_service.js";
+import type { BodyFormat, BodyProblem } from "../../contract/gen/quire/v1/rendering.js";
 import { callUnary, channelCredentials, channelOptions, type Unary } from "./calls.js";
 import { LedgerError } from "./ledger-error.js";
 
@@ -47,6 +48,14 @@ export class Assemblies {
 
   async listModels(namePrefix: string): Promise<readonly contract.ModelInfo[]> {
     return (await this.#call(this.#client.listModels, { namePrefix })).models;
+  }
+
+  async validateBody(format: BodyFormat, body: Buffer): Promise<readonly BodyProblem[]> {
+    return (await this.#call(this.#client.validateBody, { format, body })).problems;
+  }
+
+  getCacheReport(session: string, turns: number): Promise<contract.GetCacheReportResponse> {
+    return this.#call(this.#client.getCacheReport, { session, turns });
   }
 
   #call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response> {

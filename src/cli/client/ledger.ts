@@ -11,6 +11,8 @@ import type { Session } from "../../contract/gen/quire/v1/session.js";
 import { LedgerError } from "./ledger-error.js";
 
 const DEADLINE_MS = 60_000;
+/** A model may make the summary, and take its time. */
+const COMPACT_DEADLINE_MS = 300_000;
 
 type Unary<Request, Response> = (
   request: Request,
@@ -86,6 +88,10 @@ export class Ledger {
     return this.#call(this.#client.listTurns, request);
   }
 
+  compact(request: contract.CompactRequest): Promise<contract.CompactResponse> {
+    return this.#call(this.#client.compact, request, COMPACT_DEADLINE_MS);
+  }
+
   async *streamHistory(
     request: contract.StreamHistoryRequest,
   ): AsyncGenerator<contract.StreamHistoryResponse> {
@@ -99,8 +105,12 @@ export class Ledger {
     }
   }
 
-  #call<Request, Response>(method: Unary<Request, Response>, request: Request): Promise<Response> {
-    const options = { deadline: Date.now() + DEADLINE_MS };
+  #call<Request, Response>(
+    method: Unary<Request, Response>,
+    request: Request,
+    withinMs = DEADLINE_MS,
+  ): Promise<Response> {
+    const options = { deadline: Date.now() + withinMs };
     return new Promise((resolve, reject) => {
       method.call(this.#client, request, new Metadata(), options, (error, response) => {
         if (error) reject(LedgerError.from(error, this.address));

@@ -1,16 +1,21 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { bodyFormatNames } from "../assemble/body-formats.js";
+import { bodyText, writeBody } from "../assemble/body-text.js";
 import { type ContextFlags, contextRequest, policies, roles } from "../assemble/context-request.js";
 import { LayerPrinter, type ShownLayer, shownLayers } from "../assemble/layer-printer.js";
 import { readMessage } from "../assemble/read-message.js";
+import { CliError } from "../cli-error.js";
 import { Assemblies } from "../client/assemblies.js";
 import { withClient } from "../client/calls.js";
 import { assembleResponseJson } from "../proto-json.js";
-import { printJson, type Terminal } from "../terminal/terminal.js";
+import { isScreen } from "../terminal/style.js";
+import { printJson, printLine, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface AssembleFlags extends ServerFlags, ContextFlags {
   readonly message?: string;
   readonly show?: readonly ShownLayer[];
+  readonly body?: string;
 }
 
 export function assembleCommand(terminal: Terminal): Command {
@@ -35,6 +40,10 @@ export function assembleCommand(terminal: Terminal): Command {
     )
     .option("--clean", "history without the context that was sent with it")
     .option("--dry-run", "leave no receipt")
+    .addOption(
+      new Option("--render <format>", "make the provider's request body, too").choices([...bodyFormatNames]),
+    )
+    .option("--body <file>", "write the body to it, byte for byte; - is stdout, and nothing else on it")
     .option("--show <layers>", `print their content: any of ${shownLayers.join(",")}`, layerNames)
     .addHelpText(
       "after",
@@ -42,18 +51,34 @@ export function assembleCommand(terminal: Terminal): Command {
         'quire assemble support-42 --capsule helper --message "Where is my order?"',
         "quire assemble support-42 --capsule helper --show system,current --dry-run < question.txt",
         "quire assemble support-42 --capsule helper --message hi --json | jq -c .completed",
-      ),
+        "quire assemble support-42 --capsule helper --message hi --render anthropic --body body.json",
+      ) + "\nWith --render and --json, or into a pipe, only the body is written.\n",
     );
   return addServerFlags(command).action(async (session: string, flags: AssembleFlags) => {
+    if (flags.body !== undefined && !flags.render)
+      throw new CliError("there is no body without --render <format>", { exitCode: 2 });
     const request = contextRequest(session, await readMessage(flags.message), flags);
     const printer = new LayerPrinter(terminal, flags.show);
+    const isBodyOnly = writesBodyOnly(terminal, flags);
     await withClient(Assemblies, flags, async (assemblies) => {
       for await (const response of assemblies.assemble(request)) {
+        const { event } = response;
+        const body = event?.$case === "rendered" ? event.value : undefined;
+        if (body && isBodyOnly) terminal.stdout.write(body.body);
+        if (isBodyOnly) continue;
         if (flags.json) printJson(terminal, assembleResponseJson.toJson(response));
         else printer.print(response);
+        if (body && flags.body !== undefined) await writeBody(flags.body, body);
+        else if (body) printLine(terminal, bodyText(body));
       }
     });
   });
+}
+
+/** Whether stdout is for the body alone: it is asked for, or another program reads it. */
+function writesBodyOnly(terminal: Terminal, { render, body, json }: AssembleFlags): boolean {
+  if (!render || (body !== undefined && body !== "-")) return false;
+  return body === "-" || json === true || !isScreen(terminal);
 }
 
 function layerNames(value: string): readonly ShownLayer[] {

@@ -1,11 +1,13 @@
 import { Command } from "commander";
+import type { CompactionTurn } from "../../contract/gen/quire/v1/compaction.js";
 import { TurnScope } from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../contract/gen/quire/v1/message.js";
 import type { Turn } from "../../contract/gen/quire/v1/turn.js";
+import { makerText, tokensText, turnsText } from "../assemble/compaction-text.js";
 import type { Ledger } from "../client/ledger.js";
-import { messageJson, turnJson } from "../proto-json.js";
+import { compactionJson, messageJson, turnJson } from "../proto-json.js";
 import { messageText } from "../terminal/message-text.js";
-import { counted, localTime, oneLine } from "../terminal/printable.js";
+import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags, withLedger } from "./options.js";
@@ -26,38 +28,58 @@ export function turnsCommand(terminal: Terminal): Command {
     .addHelpText("after", examples("quire turns support-42", "quire turns support-42 --messages --limit 1"));
   return addServerFlags(command).action((session: string, flags: TurnsFlags) =>
     withLedger(flags, async (ledger) => {
-      const { turns, more } = await readTurns(ledger, session, flags);
-      if (flags.messages) await printMessages(terminal, ledger, turns, flags.json === true);
-      else if (flags.json) for (const turn of turns) printJson(terminal, turnJson.toJson(turn));
-      else if (turns.length > 0)
-        printLine(terminal, table(columns, turns.map(row), ["DEPTH", "MESSAGES", "TOKENS"]));
+      const { entries, more } = await readTurns(ledger, session, flags);
+      if (flags.messages) await printMessages(terminal, ledger, entries, flags.json === true);
+      else if (flags.json) for (const entry of entries) printJson(terminal, entryJson(entry));
+      else if (entries.length > 0)
+        printLine(terminal, table(columns, entries.map(row), ["DEPTH", "MESSAGES", "TOKENS"]));
       if (flags.json) return;
-      if (turns.length === 0) say(terminal, "the session has no turns");
+      if (entries.length === 0) say(terminal, "the session has no turns");
       if (more) say(terminal, "there are more: --limit <n>");
     }),
   );
 }
 
+/** A turn, or a compaction that hangs off the turn after it in the list. */
+type Entry = { readonly turn: Turn } | { readonly compaction: CompactionTurn };
+
 async function readTurns(ledger: Ledger, session: string, flags: TurnsFlags) {
-  const turns: Turn[] = [];
+  const entries: Entry[] = [];
+  let count = 0;
   let pageToken = "";
   do {
     const page = await ledger.listTurns({
       session,
       scope: flags.all ? TurnScope.WRITTEN : TurnScope.THREAD,
       statuses: [],
-      pageSize: Math.min(flags.limit - turns.length, 1000),
+      pageSize: Math.min(flags.limit - count, 1000),
       pageToken,
     });
-    turns.push(...page.turns);
+    for (const turn of page.turns) {
+      const own = page.compactions.filter(({ anchorTurnId }) => anchorTurnId === turn.id);
+      entries.push(...own.map((compaction) => ({ compaction })), { turn });
+    }
+    count += page.turns.length;
     pageToken = page.nextPageToken;
-  } while (pageToken !== "" && turns.length < flags.limit);
-  return { turns, more: pageToken !== "" };
+  } while (pageToken !== "" && count < flags.limit);
+  return { entries, more: pageToken !== "" };
+}
+
+function entryJson(entry: Entry): unknown {
+  return "turn" in entry
+    ? turnJson.toJson(entry.turn)
+    : { compaction: compactionJson.toJson(entry.compaction) };
 }
 
 const columns = ["ID", "STATUS", "DEPTH", "MESSAGES", "TOKENS", "MODEL", "TIME"];
 
-function row(turn: Turn): readonly string[] {
+function row(entry: Entry): readonly string[] {
+  if ("compaction" in entry) {
+    const { id, depth, summaryTokens, model, summarizer, applyTime } = entry.compaction;
+    const maker = oneLine(model || summarizer, 40) || "-";
+    return [id, "compaction", String(depth), "-", String(summaryTokens), maker, localTime(applyTime)];
+  }
+  const { turn } = entry;
   return [
     turn.id,
     statusOf(turn),
@@ -76,10 +98,16 @@ function statusOf({ status }: Turn): string {
 async function printMessages(
   terminal: Terminal,
   ledger: Ledger,
-  turns: readonly Turn[],
+  entries: readonly Entry[],
   json: boolean,
 ): Promise<void> {
-  for (const turn of turns) {
+  for (const entry of entries) {
+    if ("compaction" in entry) {
+      if (json) printJson(terminal, entryJson(entry));
+      else printSummary(terminal, entry.compaction);
+      continue;
+    }
+    const { turn } = entry;
     const messages: readonly Message[] = (await ledger.getTurn({ turnId: turn.id })).result?.messages ?? [];
     if (json) {
       printJson(terminal, { turn: turnJson.toJson(turn), messages: messages.map(messageJson.toJson) });
@@ -94,4 +122,11 @@ async function printMessages(
     printLine(terminal, `${turn.id}  ${facts.filter(Boolean).join(", ")}`);
     printLine(terminal, `${messages.map(messageText).join("\n")}\n`);
   }
+}
+
+function printSummary(terminal: Terminal, compaction: CompactionTurn): void {
+  const facts = ["compaction", turnsText(compaction), tokensText(compaction), makerText(compaction)];
+  printLine(terminal, printable(`${compaction.id}  ${facts.join(", ")}`));
+  const lines = printable(compaction.summary).split("\n");
+  printLine(terminal, `summary\n${lines.map((line) => (line === "" ? "" : `  ${line}`)).join("\n")}\n`);
 }

@@ -7,8 +7,13 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "mage
 export type Paint = (style: Style, text: string) => string;
 
 export function painter({ stdout }: Pick<Terminal, "stdout">): Paint {
-  const isTty = (stdout as Partial<NodeJS.WriteStream>).isTTY === true;
-  return (style, text) => (isTty ? styleText(style, text, { stream: stdout }) : text);
+  const isShown = isScreen({ stdout });
+  return (style, text) => (isShown ? styleText(style, text, { stream: stdout }) : text);
+}
+
+/** Whether answers go to a person's screen, and not into a file or another program. */
+export function isScreen({ stdout }: Pick<Terminal, "stdout">): boolean {
+  return (stdout as Partial<NodeJS.WriteStream>).isTTY === true;
 }
 
 const narrowest = 60;

@@ -49,7 +49,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     reportOverflow: rpc(
       "ReportOverflow",
       validation.validateReportOverflow,
-      (request, { tenantId, signal }) => {
+      (request, { tenantId, ...limits }) => {
         const key = writeKey(
           tenantId,
           "ReportOverflow",
@@ -57,7 +57,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
           wire.ReportOverflowRequest,
           wire.ReportOverflowResponse,
         );
-        return reportOverflow(assembly, key, request.assemblyId, signal);
+        return reportOverflow(assembly, key, request.assemblyId, limits);
       },
     ),
     getReceipt: rpc("GetReceipt", validation.validateReceiptId, async (request, { tenantId }) => {
@@ -166,8 +166,10 @@ async function* assembleResponses(
 
 function compactionEvent(notice: CompactionNotice): CompactionEvent["event"] {
   switch (notice.kind) {
-    case "started":
-      return { $case: "started", value: { ...notice, summarizers: [...notice.summarizers] } };
+    case "started": {
+      const { kind, ...value } = notice;
+      return { $case: kind, value };
+    }
     case "finished":
       return { $case: "finished", value: viewCompaction(notice.row) };
     case "failed":

@@ -1,9 +1,10 @@
-import { attachContext } from "../../assembly/attach-context.js";
+import { type AttachedContext, attachContext } from "../../assembly/attach-context.js";
 import { compactSession } from "../../assembly/compaction/compact-session.js";
 import { submitCompaction } from "../../assembly/compaction/submit-compaction.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import { learnUsage } from "../../assembly/learn-usage.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
+import type { Message } from "../../domain/message.js";
 import { appendMessages } from "../../ledger/append-messages.js";
 import { beginTurn } from "../../ledger/begin-turn.js";
 import { completeTurn } from "../../ledger/complete-turn.js";
@@ -40,6 +41,17 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key)))
       return { ...request, assembly: undefined };
     return { ...request, ...(await attachContext(assembly, key.tenantId, request)) };
+  };
+  /** The same for messages of an open turn. One that is not there is the command's to refuse. */
+  const inOpenTurn = async (
+    key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
+    { turnId, assemblyId = "" }: { readonly turnId: string; readonly assemblyId?: string | undefined },
+    messages: readonly Message[],
+  ): Promise<Partial<AttachedContext>> => {
+    if (assemblyId === "" || (await ledger.sessions.isAnswered(key))) return {};
+    const turn = await ledger.threads.findTurn(key.tenantId, turnId);
+    if (!turn) return {};
+    return attachContext(assembly, key.tenantId, { session: turn.sessionId, assemblyId, messages });
   };
   /** What a finished turn sets off: a compaction may be due soon, and its usage teaches how a model counts. Nobody waits for it. */
   const finished = (tenantId: string, answer: RecordedTurn): RecordedTurn => {
@@ -103,19 +115,17 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     appendMessages: rpc(
       "AppendMessages",
       validation.validateAppendMessages,
-      (request, { tenantId, signal }) =>
-        appendMessages(
-          ledger,
-          writeKey(
-            tenantId,
-            "AppendMessages",
-            request,
-            wire.AppendMessagesRequest,
-            wire.AppendMessagesResponse,
-          ),
+      async (request, { tenantId, signal }) => {
+        const key = writeKey(
+          tenantId,
+          "AppendMessages",
           request,
-          signal,
-        ),
+          wire.AppendMessagesRequest,
+          wire.AppendMessagesResponse,
+        );
+        const context = await inOpenTurn(key, request, request.messages);
+        return appendMessages(ledger, key, { ...request, ...context }, signal);
+      },
     ),
     completeTurn: rpc(
       "CompleteTurn",
@@ -128,7 +138,9 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
           wire.CompleteTurnRequest,
           wire.CompleteTurnResponse,
         );
-        return finished(tenantId, await completeTurn(ledger, key, request, signal));
+        const { messages, assembly } = await inOpenTurn(key, request, request.result?.messages ?? []);
+        const result = request.result && { ...request.result, messages: messages ?? request.result.messages };
+        return finished(tenantId, await completeTurn(ledger, key, { ...request, result, assembly }, signal));
       },
     ),
     getTurn: rpc("GetTurn", validation.validateGetTurn, (request, { tenantId }) =>
@@ -156,12 +168,12 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
           signal,
         ),
     ),
-    compact: rpc("Compact", validation.validateCompact, (request, { tenantId, signal }) =>
+    compact: rpc("Compact", validation.validateCompact, (request, { tenantId, ...limits }) =>
       compactSession(
         assembly,
         writeKey(tenantId, "Compact", request, wire.CompactRequest, wire.CompactResponse),
         request,
-        signal,
+        limits,
       ),
     ),
     submitCompaction: rpc(

@@ -127,6 +127,7 @@ export const validateAppendMessages = checked<wire.AppendMessagesRequest>((check
   if (request.expectedMessageCount !== undefined) {
     checker.number("expected_message_count", request.expectedMessageCount, 0, 1_000_000);
   }
+  checker.uuid("assembly_id", request.assemblyId ?? "", false);
 });
 
 export const validateCompleteTurn = checked<wire.CompleteTurnRequest>((checker, request) => {
@@ -135,6 +136,7 @@ export const validateCompleteTurn = checked<wire.CompleteTurnRequest>((checker, 
   checker.oneOf("status", request.status, endStatuses);
   checker.known("on_head_moved", request.onHeadMoved);
   checkResult(checker, request.result);
+  checker.uuid("assembly_id", request.assemblyId ?? "", false);
 });
 
 export const validateGetTurn = checked<wire.GetTurnRequest>((checker, request) => {

@@ -22,6 +22,13 @@ export interface CompactedThread {
   readonly activeTurnId: string | undefined;
 }
 
+/** A turn that a compaction hangs off. */
+export interface FinishedOrOpen {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly completedUs: bigint | null;
+}
+
 const lockThread =
   "SELECT pg_advisory_xact_lock(hashtextextended('quire-compaction/' || CAST($1 AS TEXT), 0))";
 const lockAnchor = "SELECT 1 FROM turns WHERE tenant_id = $1 AND id = $2 FOR SHARE";
@@ -77,9 +84,9 @@ export class CompactionStore {
     return stored && replayAnswer(key, stored);
   }
 
-  /** Whether a turn had its recovery from an overflow. */
-  async wasRecovered(tenantId: string, sessionId: string, turnId: string): Promise<boolean> {
-    return this.reading(() => wasRecovered(this.database.reader, tenantId, sessionId, turnId));
+  /** Whether the turn that is being made had its recovery from an overflow: while it is open itself, or under its parent. */
+  async wasRecovered(sessionId: string, turn: FinishedOrOpen): Promise<boolean> {
+    return this.reading(() => wasRecovered(this.database.reader, sessionId, turn));
   }
 
   /** Writes a compaction if the thread still has the one that it was made on top of. */
@@ -96,7 +103,7 @@ export class CompactionStore {
       const session = await tx.session.count({ where: { tenantId: row.tenantId, id: row.sessionId } });
       if (!anchor || session === 0) return answer({ kind: "anchorGone" });
       const isRecovery = row.trigger === CompactionTrigger.OVERFLOW_RECOVERY;
-      if (isRecovery && (await wasRecovered(tx, row.tenantId, row.sessionId, row.anchorTurnId)))
+      if (isRecovery && (await wasRecovered(tx, row.sessionId, anchor)))
         return answer({ kind: "recoveredBefore" });
       const current = await latestIn(tx, row.tenantId, thread);
       if ((current?.id ?? null) !== row.previousId) return answer({ kind: "superseded", row: current });
@@ -195,12 +202,14 @@ export function noKey<Answer>(tenantId: string): WriteKey<Answer> {
 
 async function wasRecovered(
   client: PrismaTransaction,
-  tenantId: string,
   sessionId: string,
-  anchorTurnId: string,
+  { tenantId, id, completedUs }: FinishedOrOpen,
 ): Promise<boolean> {
   const trigger = CompactionTrigger.OVERFLOW_RECOVERY;
-  return (await client.compaction.count({ where: { tenantId, sessionId, anchorTurnId, trigger } })) > 0;
+  // What a finished turn needed while it was open is no recovery of the turn after it.
+  const since = completedUs === null ? {} : { createdUs: { gte: completedUs } };
+  const where = { tenantId, sessionId, anchorTurnId: id, trigger, ...since };
+  return (await client.compaction.count({ where })) > 0;
 }
 
 /** The same as `latest`, inside a transaction. */

@@ -13,7 +13,15 @@ export type PinRow = models.ContextPinModel;
 /** What a write needs to know of the turn it is written under. */
 export type ParentTurn = Pick<
   TurnRow,
-  "tenantId" | "id" | "branchId" | "depth" | "status" | "openStateJson" | "chainHash" | "completedUs"
+  | "tenantId"
+  | "id"
+  | "branchId"
+  | "depth"
+  | "status"
+  | "openStateJson"
+  | "chainHash"
+  | "completedUs"
+  | "assemblyId"
 >;
 
 /** What a write to a session's thread needs to know of the session. */
@@ -93,6 +101,7 @@ export const parentShape = new TableShape<ParentTurn>("turns", [
   ["openStateJson", "open_state_json", "text"],
   ["chainHash", "chain_hash", "bytes"],
   ["completedUs", "completed_us", "bigint"],
+  ["assemblyId", "assembly_id", "text"],
 ]);
 
 export const turnShape = new TableShape<TurnRow>("turns", [

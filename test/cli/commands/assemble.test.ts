@@ -8,7 +8,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
   await seedAgent(server, "short", 2);
-  await seedAgent(server, "long", 40);
+  await seedAgent(server, "long", 40, { ...capsuleBody, settings: { compressionStrategy: "window" } });
 });
 
 afterAll(() => server?.stop());
@@ -26,7 +26,7 @@ describe("quire assemble", () => {
     const labels = [...out.matchAll(/^(\w+) {2,}/gm)].map(([, label]) => label);
     expect(labels).toEqual([
       ...["resolved", "tools", "system", "history", "current", "completed"],
-      ...["budget", "layers", "receipt"],
+      ...["budget", "layers", "cache", "prefix", "receipt"],
     ]);
     expect(out).toMatch(/^ +capsule short, version 1, as unified$/m);
     expect(out).toMatch(/^history +\d+ tokens, 2 turns, no turn left out$/m);

@@ -12,18 +12,35 @@ export interface CliRun {
 }
 
 class Collector extends Writable {
-  text = "";
+  readonly #chunks: Buffer[] = [];
+
+  constructor(readonly isTTY: boolean) {
+    super();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
 
   override _write(chunk: Buffer | string, _encoding: string, done: () => void): void {
-    this.text += chunk.toString();
+    this.#chunks.push(Buffer.from(chunk));
     done();
   }
 }
 
-/** Runs a command in this process, from the sources. */
-export async function runCli(...args: readonly string[]): Promise<CliRun> {
-  const stdout = new Collector();
-  const stderr = new Collector();
+/** Runs a command in this process, from the sources, as if another program read what it says. */
+export function runCli(...args: readonly string[]): Promise<CliRun> {
+  return run(false, args);
+}
+
+/** The same, as if a person read it. */
+export function runCliOnScreen(...args: readonly string[]): Promise<CliRun> {
+  return run(true, args);
+}
+
+async function run(isScreen: boolean, args: readonly string[]): Promise<CliRun> {
+  const stdout = new Collector(isScreen);
+  const stderr = new Collector(isScreen);
   const terminal = { stdout, stderr, interactive: false };
   let code = 0;
   try {

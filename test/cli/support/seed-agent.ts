@@ -14,8 +14,13 @@ export const capsuleBody = {
 };
 
 /** A capsule and a session of one name, with so many turns, each with a tool call. */
-export async function seedAgent(server: TestServer, name: string, turns: number): Promise<void> {
-  await putCapsule(server, name, capsuleBody);
+export async function seedAgent(
+  server: TestServer,
+  name: string,
+  turns: number,
+  body: object = capsuleBody,
+): Promise<void> {
+  await putCapsule(server, name, body);
   const { ledger } = server;
   await call(ledger, ledger.createSession, CreateSessionRequest.fromPartial({ label: name }));
   let parentTurnId = "";

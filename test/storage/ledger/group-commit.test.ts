@@ -315,6 +315,7 @@ function emptyTurn(id: string, sessionId: string): TurnRow {
     chainHash: null,
     createdUs: 1n,
     completedUs: null,
+    assemblyId: null,
   };
 }
 

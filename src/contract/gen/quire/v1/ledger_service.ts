@@ -445,7 +445,14 @@ export interface AppendMessagesRequest {
   /** messages are what to add: 1 to 4,096. */
   readonly messages: readonly Message[];
   /** expected_message_count, if set, is how many messages the turn must have before; at most 1,000,000. */
-  readonly expectedMessageCount?: number | undefined;
+  readonly expectedMessageCount?:
+    | number
+    | undefined;
+  /**
+   * assembly_id is the assembly that the messages answer to, if it is another than the turn's, as in RecordTurn: at most 36 characters. What a compaction
+   * inside a tool loop changed is known to the next context by it.
+   */
+  readonly assemblyId?: string | undefined;
 }
 
 /** AppendMessagesResponse is the answer to AppendMessages. */
@@ -472,6 +479,8 @@ export interface CompleteTurnRequest {
     | undefined;
   /** on_head_moved is what to do when the session's head is no longer the turn's parent. */
   readonly onHeadMoved: OnHeadMoved;
+  /** assembly_id is the assembly that the last messages answer to, as in AppendMessages: at most 36 characters. */
+  readonly assemblyId?: string | undefined;
 }
 
 /** CompleteTurnResponse is the answer to CompleteTurn. */
@@ -2525,7 +2534,7 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
 };
 
 function createBaseAppendMessagesRequest(): AppendMessagesRequest {
-  return { requestId: "", turnId: "", messages: [], expectedMessageCount: undefined };
+  return { requestId: "", turnId: "", messages: [], expectedMessageCount: undefined, assemblyId: undefined };
 }
 
 export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
@@ -2541,6 +2550,9 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     }
     if (message.expectedMessageCount !== undefined) {
       writer.uint32(32).uint32(message.expectedMessageCount);
+    }
+    if (message.assemblyId !== undefined) {
+      writer.uint32(42).string(message.assemblyId);
     }
     return writer;
   },
@@ -2590,6 +2602,14 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
             message.expectedMessageCount = reader.uint32();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2611,6 +2631,7 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     message.turnId = object.turnId ?? "";
     message.messages = object.messages?.map((e) => Message.fromPartial(e)) || [];
     message.expectedMessageCount = object.expectedMessageCount ?? undefined;
+    message.assemblyId = object.assemblyId ?? undefined;
     return message;
   },
 };
@@ -2689,6 +2710,7 @@ function createBaseCompleteTurnRequest(): CompleteTurnRequest {
     status: TurnStatus.UNSPECIFIED,
     result: undefined,
     onHeadMoved: OnHeadMoved.UNSPECIFIED,
+    assemblyId: undefined,
   };
 }
 
@@ -2708,6 +2730,9 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
     }
     if (message.onHeadMoved !== OnHeadMoved.UNSPECIFIED) {
       writer.uint32(40).int32(onHeadMovedToNumber(message.onHeadMoved));
+    }
+    if (message.assemblyId !== undefined) {
+      writer.uint32(50).string(message.assemblyId);
     }
     return writer;
   },
@@ -2765,6 +2790,14 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
             message.onHeadMoved = onHeadMovedFromJSON(reader.int32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2789,6 +2822,7 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
       ? AgentResult.fromPartial(object.result)
       : undefined;
     message.onHeadMoved = object.onHeadMoved ?? OnHeadMoved.UNSPECIFIED;
+    message.assemblyId = object.assemblyId ?? undefined;
     return message;
   },
 };
@@ -4292,7 +4326,7 @@ export const LedgerServiceService = {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   appendMessages: {
     path: "/quire.v1.LedgerService/AppendMessages" as const,
@@ -4310,7 +4344,7 @@ export const LedgerServiceService = {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   completeTurn: {
     path: "/quire.v1.LedgerService/CompleteTurn" as const,
@@ -4481,7 +4515,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   appendMessages: handleUnaryCall<AppendMessagesRequest, AppendMessagesResponse>;
   /**
@@ -4489,7 +4523,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
   /**
@@ -4725,7 +4759,7 @@ export interface LedgerServiceClient extends Client {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   appendMessages(
     request: AppendMessagesRequest,
@@ -4747,7 +4781,7 @@ export interface LedgerServiceClient extends Client {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
    */
   completeTurn(
     request: CompleteTurnRequest,

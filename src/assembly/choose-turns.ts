@@ -1,0 +1,118 @@
+import { type CutLimits, type CutTurn, chooseCut } from "../budget/cut.js";
+import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
+import { BudgetPolicy } from "../domain/context-settings.js";
+import type { CompactionRow } from "../storage/ledger/rows.js";
+import { type FittedTurns, fitTurns } from "./fit-turns.js";
+import type { ResolvedContext } from "./resolve.js";
+import { laneExceeded } from "./strict.js";
+import type { ThreadWindow, WindowTurn } from "./thread-window.js";
+
+/** What history may use, in the model's tokens. */
+export interface HistoryRooms {
+  /** Beside the memory's reserve. */
+  readonly room: number;
+  /** When memory gives way. */
+  readonly fullRoom: number;
+}
+
+/** The turns that are shown. */
+export interface ChosenTurns {
+  /** Newest first. */
+  readonly kept: readonly WindowTurn[];
+  /** The kept turns, where they had to be cut to fit. */
+  readonly fitted: FittedTurns | undefined;
+  readonly floors: readonly string[];
+}
+
+/** Undefined where what is still open does not fit. */
+export function chooseTurns(
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  { room, fullRoom }: HistoryRooms,
+  clean: boolean,
+): ChosenTurns | undefined {
+  const { scale, settings } = resolved;
+  const { newestFirst } = window;
+  const newest = newestFirst[0];
+  const summary = summaryCost(window.compaction);
+  const summarized = window.compaction?.summarizedTurns ?? 0;
+  const inThread = summarized + window.unreadTurns + newestFirst.length;
+  const wanted = Math.min(settings.keepTurns, inThread);
+  const fewer = (count: number) => (count < wanted ? [`keep_turns ${count}`] : []);
+  if (!newest) return { kept: [], fitted: undefined, floors: fewer(0) };
+  const turns = newestFirst.map(cutTurn);
+  const limits = {
+    tokens: unscaled(scale, room) - summary.tokens,
+    messages: (settings.maxMessages ?? Number.POSITIVE_INFINITY) - summary.messages,
+  };
+  if (settings.policy === BudgetPolicy.STRICT_FAIL) requireWhole(resolved, turns, limits);
+  const wantedHere = Math.min(wanted, newestFirst.length);
+  const keptBy = (cut: number | undefined) => (cut === undefined ? 0 : cut + 1);
+  const whole = (count: number, floors: readonly string[]) => ({
+    kept: newestFirst.slice(0, count),
+    fitted: undefined,
+    floors: [...floors, ...fewer(count), ...splitFloor(newestFirst[count - 1]!.from)],
+  });
+  const cut = chooseCut(turns, limits, window.wholeThread);
+  if (keptBy(cut) >= wantedHere) return whole(keptBy(cut), []);
+
+  const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) - summary.tokens };
+  const wider = chooseCut(turns, fullLimits, window.wholeThread);
+  if (keptBy(wider) >= wantedHere) return whole(keptBy(wider), ["memory gave way"]);
+  if (wider !== undefined) return whole(keptBy(wider), []);
+
+  const begin = newestFirst.findIndex((turn) => turn.facts.startsClean);
+  const group = newestFirst.slice(0, begin < 0 ? newestFirst.length : begin + 1);
+  const fitted = fitTurns(group.toReversed(), fullLimits.tokens, fullLimits.messages, clean);
+  if (fitted) {
+    const kept = fitted.turns.toReversed();
+    const elided = fitted.elided > 0 ? [`elided results ${fitted.elided}`] : [];
+    const split = splitFloor(kept.at(-1)!.from + fitted.splitIndex);
+    return { kept, fitted, floors: [...fewer(kept.length), ...split, ...elided] };
+  }
+  if (newest.isActive || newest.unanswered.length > 0) return undefined;
+  return { kept: [], fitted: undefined, floors: [...fewer(0), "no turn fits"] };
+}
+
+function splitFloor(messageIndex: number): readonly string[] {
+  return messageIndex > 0 ? [`split turn at message ${messageIndex}`] : [];
+}
+
+/** Under STRICT_FAIL, a thread that is over the lane fails, even where a window of it would fit. */
+function requireWhole(resolved: ResolvedContext, turns: readonly CutTurn[], limits: CutLimits): void {
+  const kept = chooseCut(turns, { ...limits, tokens: Number.POSITIVE_INFINITY }, false);
+  const tokens = turns
+    .slice(0, kept === undefined ? 0 : kept + 1)
+    .reduce((sum, turn) => sum + turn.tokens, 0);
+  if (tokens > limits.tokens)
+    throw laneExceeded("history", scaled(resolved.scale, tokens), scaled(resolved.scale, limits.tokens));
+}
+
+/** What a summary costs at the beginning of history, in o200k tokens. */
+export function summaryCost(compaction: CompactionRow | undefined): CutLimits {
+  return compaction
+    ? { tokens: compaction.summaryTokens + messageOverheadTokens, messages: 1 }
+    : { tokens: 0, messages: 0 };
+}
+
+function cutTurn(turn: WindowTurn): CutTurn {
+  return {
+    depth: turn.stored.depth,
+    tokens: turn.tokens,
+    messages: turn.facts.spokenMessages + (turn.unanswered.length > 0 ? 1 : 0),
+    startsClean: turn.facts.startsClean,
+  };
+}
+
+/** A summary gives way before the newest turn does. */
+export function isSummaryInPlace(
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  { fullRoom }: HistoryRooms,
+  { kept }: ChosenTurns,
+): boolean {
+  const { tokens, messages } = summaryCost(window.compaction);
+  const { scale, settings } = resolved;
+  const fits = tokens <= unscaled(scale, fullRoom) && messages <= (settings.maxMessages ?? messages);
+  return fits && (kept.length > 0 || window.newestFirst.length === 0);
+}

@@ -1,0 +1,73 @@
+import type { Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { MessageRole, type Part } from "../../domain/message.js";
+import { decodeMessages } from "../../ledger/message-codec.js";
+import type { AssemblyDeps } from "../deps.js";
+import { isClean } from "../history.js";
+import type { ResolvedContext } from "../resolve.js";
+import { recentReceipt } from "./pin.js";
+import { updateHead } from "./section-update.js";
+
+/** What history tells of changes of the system prompt. */
+export interface ToldUpdates {
+  readonly updates: readonly PrefixUpdate[];
+  readonly tokens: number;
+  /** The first turn that tells of some; empty when none does. */
+  readonly turnId: string;
+}
+
+const nothing: ToldUpdates = { updates: [], tokens: 0, turnId: "" };
+
+/** What the newest turn's receipt says that was told. What its own context told counts only where the turn was recorded with it. */
+export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext): Promise<ToldUpdates> {
+  if (isClean(resolved)) return nothing;
+  const { pin, tenantId } = resolved;
+  const { receipt, turnId } = await newestContext(deps, resolved);
+  const { updates = [], toldTokens = 0, toldTurnId = "" } = receipt?.prefix ?? {};
+  const isNew = ({ tokens }: PrefixUpdate) => tokens > 0;
+  const context = updates.some(isNew) ? await contextOf(deps, tenantId, turnId) : "";
+  const isLost = (update: PrefixUpdate) => isNew(update) && !context.includes(updateHead(update.section));
+  const kept = updates.filter((update) => !isLost(update));
+  const lostTokens = updates.filter(isLost).reduce((sum, { tokens }) => sum + tokens, 0);
+  const tokens = toldTokens - lostTokens;
+  return {
+    updates: pin && receipt && isOther(pin.receipt, receipt) ? forgotten(pin.receipt, kept) : kept,
+    tokens,
+    turnId: tokens > 0 ? toldTurnId || turnId : "",
+  };
+}
+
+/** The last context that a turn of the thread answers to, whoever the model was: all of them read the same history. */
+async function newestContext(
+  deps: AssemblyDeps,
+  { tenantId, pin, activeTurn, head }: ResolvedContext,
+): Promise<{ readonly receipt: Receipt | undefined; readonly turnId: string }> {
+  const turn = activeTurn?.assemblyId ? activeTurn : head;
+  if (!turn?.assemblyId || turn.id === pin?.row.turnId)
+    return { receipt: pin?.receipt, turnId: pin?.row.turnId ?? "" };
+  return { receipt: await recentReceipt(deps, tenantId, turn.assemblyId), turnId: turn.id };
+}
+
+/** Whether updates for one of the two contexts are not what they would be for the other: they say what changed in another system prompt. */
+function isOther(a: Receipt, b: Receipt): boolean {
+  return !a.hashes!.system.equals(b.hashes!.system);
+}
+
+const unknownHash = Buffer.alloc(0);
+
+/** All that was told to this model or to another one, to be told anew. */
+function forgotten(own: Receipt, others: readonly PrefixUpdate[]): PrefixUpdate[] {
+  const sections = [...(own.prefix?.updates ?? []), ...others].map(({ section }) => section);
+  return [...new Set(sections)].map((section) => ({ section, hash: unknownHash, tokens: 0 }));
+}
+
+/** What was sent before the content of a turn's messages. */
+async function contextOf(deps: AssemblyDeps, tenantId: string, turnId: string): Promise<string> {
+  const rows = await deps.ledger.threads.findMessages(tenantId, turnId);
+  const textOf = ({ content }: Part) => (content?.$case === "text" ? content.value.text : "");
+  return rows
+    .flatMap(({ wire }) => decodeMessages(Buffer.from(wire)))
+    .filter(({ role }) => role === MessageRole.USER)
+    .flatMap(({ contextParts }) => contextParts.map(textOf))
+    .join("\n");
+}

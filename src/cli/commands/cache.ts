@@ -1,0 +1,34 @@
+import { Command } from "commander";
+import { createLines } from "../assemble/lines.js";
+import { printCacheReport } from "../cache/report-text.js";
+import { Assemblies } from "../client/assemblies.js";
+import { withClient } from "../client/calls.js";
+import { cacheReportJson } from "../proto-json.js";
+import { printJson, say, type Terminal } from "../terminal/terminal.js";
+import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
+
+interface CacheFlags extends ServerFlags {
+  readonly turns: number;
+}
+
+export function cacheCommand(terminal: Terminal): Command {
+  const command = new Command("cache")
+    .description("show what the prompt cache did for the last turns of a session, and what was missed")
+    .argument("<session>", "its label, id or alias")
+    .option("--turns <n>", "how many of the last turns, at most 1,000", positiveNumber, 20)
+    .addHelpText(
+      "after",
+      `
+READ and HIT are what providers reported: the usage that turns are recorded with. PREDICTED is what the plan of
+the turn's assembly said would be read: turns have one when they name their assembly.
+${examples("quire cache support-42", "quire cache support-42 --turns 100 --json | jq '.models[]'")}`,
+    );
+  return addServerFlags(command).action((session: string, flags: CacheFlags) =>
+    withClient(Assemblies, flags, async (assemblies) => {
+      const report = await assemblies.getCacheReport(session, flags.turns);
+      if (flags.json) return printJson(terminal, cacheReportJson.toJson(report));
+      if (report.turns.length === 0) return say(terminal, "the session has no turns");
+      printCacheReport(createLines(terminal), report);
+    }),
+  );
+}

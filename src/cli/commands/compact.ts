@@ -1,0 +1,60 @@
+import { Command, Option } from "commander";
+import { CompactRequest } from "../../contract/gen/quire/v1/ledger_service.js";
+import { printCompaction } from "../assemble/compaction-text.js";
+import { createLines } from "../assemble/lines.js";
+import { compactionJson } from "../proto-json.js";
+import { printJson, type Terminal } from "../terminal/terminal.js";
+import { addServerFlags, examples, positiveNumber, type ServerFlags, withLedger } from "./options.js";
+
+interface CompactFlags extends ServerFlags {
+  readonly instructions?: string;
+  readonly keep?: number;
+  readonly target?: number;
+  readonly strategy?: string;
+  readonly summarizer?: readonly string[];
+}
+
+const strategies = ["summary", "truncate", "importance", "time_decay"];
+
+export function compactCommand(terminal: Terminal): Command {
+  const command = new Command("compact")
+    .description("summarize the older turns of a session now; nothing is deleted")
+    .argument("<session>", "its label, id or alias")
+    .option("--instructions <text>", "what the summary should heed")
+    .option("--keep <n>", "how many of the last turns stay as they are (default: 3)", positiveNumber)
+    .option("--target <tokens>", "what history should cost after; keeps as many turns as fit", positiveNumber)
+    .addOption(
+      new Option("--strategy <strategy>", "how the summary is made (default: the server's)").choices(
+        strategies,
+      ),
+    )
+    .option(
+      "--summarizer <name>",
+      "who makes it; give it again for who comes next (default: the server's)",
+      (name: string, before: readonly string[] = []) => [...before, name],
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "quire compact support-42",
+        'quire compact support-42 --keep 1 --instructions "keep every address"',
+        "quire compact support-42 --summarizer anthropic --summarizer extractive --json | jq -r .summary",
+      ),
+    );
+  return addServerFlags(command).action((session: string, flags: CompactFlags) =>
+    withLedger(flags, async (ledger) => {
+      const { compaction } = await ledger.compact(
+        CompactRequest.create({
+          session,
+          instructions: flags.instructions ?? "",
+          keepTurns: flags.keep ?? 0,
+          targetTokens: flags.target,
+          strategy: flags.strategy ?? "",
+          summarizers: [...(flags.summarizer ?? [])],
+        }),
+      );
+      if (flags.json) printJson(terminal, compactionJson.toJson(compaction!));
+      else printCompaction(createLines(terminal), compaction!);
+    }),
+  );
+}
