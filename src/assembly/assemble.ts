@@ -67,7 +67,7 @@ export async function* assemble(
   const current = await buildCurrent(deps, resolved, planned, prefix.updates);
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
-  const state = await readHistory(deps, resolved, planned, others, signal);
+  const state = await readHistory(deps, resolved, planned, others, signal, prefix.cause !== "");
   const compacting = compactHistory(deps, resolved, state, limits);
   let step = await compacting.next();
   for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };

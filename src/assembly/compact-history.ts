@@ -49,13 +49,14 @@ export interface HistoryState {
   readonly job: Omit<CompactionJob, "limitMs"> | undefined;
 }
 
-/** Reads the history that would be shown, and decides whether it is to be compacted first. */
+/** Reads the history that would be shown, and decides whether it is to be compacted first. Where the system prompt is written anew, the prompt cache is lost already. */
 export async function readHistory(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   plan: ContextPlan,
   others: OtherTokens,
   signal?: AbortSignal,
+  isRewritten = false,
 ): Promise<HistoryState> {
   const rooms = historyRooms(resolved, plan, others);
   const goal = goalOf(resolved, plan, others, rooms);
@@ -65,7 +66,7 @@ export async function readHistory(
   const { settings, session, tenantId } = resolved;
   const wanted = { goal, clean: isClean(resolved), settings: settings.compaction };
   deps.compactor.remember(tenantId, session.id, wanted);
-  if (!isDue(resolved, window, goal)) return { thread, window, job: undefined };
+  if (!isDue(resolved, window, goal, isRewritten)) return { thread, window, job: undefined };
   const trigger = resolved.activeTurn ? CompactionTrigger.TOOL_LOOP : CompactionTrigger.CONTEXT_LIMIT;
   const job = { ...wanted, thread, trigger, instructions: "", mayAskEngine: true, isPrepared: false };
   const canFold = planFold(job, window.newestFirst.toReversed()) !== undefined;
@@ -134,12 +135,18 @@ function mayCompact({ settings, request }: ResolvedContext): boolean {
   return policy === BudgetPolicy.ELASTIC && compaction.strategy !== "window" && !request.dryRun;
 }
 
-/** Whether history does not fit; or is near its limit while the prompt cache is cold, so that nothing is lost by it. */
-function isDue(resolved: ResolvedContext, window: ThreadWindow, goal: CompactionGoal): boolean {
+/** Whether history does not fit; or is near its limit while the prompt cache is cold or lost anyway, so that nothing is lost by it. */
+function isDue(
+  resolved: ResolvedContext,
+  window: ThreadWindow,
+  goal: CompactionGoal,
+  isRewritten: boolean,
+): boolean {
   const { tokens, messages } = shownCost(window);
   if (!window.wholeThread || tokens > goal.roomTokens || messages > goal.roomMessages) return true;
   const { softThreshold } = resolved.settings.compaction;
-  return softThreshold < 1 && tokens >= softThreshold * goal.roomTokens && isCold(resolved);
+  const isNear = softThreshold < 1 && tokens >= softThreshold * goal.roomTokens;
+  return isNear && (isRewritten || isCold(resolved));
 }
 
 function shownCost(window: ThreadWindow): { readonly tokens: number; readonly messages: number } {

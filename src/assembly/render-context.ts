@@ -48,8 +48,7 @@ export function renderContext(
       system: systemPrompt,
       tools,
       messages: currentMessage ? [...messages, currentMessage] : messages,
-      maxTokens: modelConfig?.maxTokens ?? 0,
-      outputTokens,
+      ...answerLimits(context, outputTokens),
       temperature: takesTemperature ? modelConfig?.temperature : undefined,
       thinking: modelConfig?.thinking,
       breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
@@ -57,6 +56,17 @@ export function renderContext(
     }),
   );
   return { format, body, hash: sha256(body), toolNames: renamedTools(name, tools) };
+}
+
+/** What the model may answer with: providers refuse a context that with the answer is larger than the window. */
+function answerLimits({ modelConfig, tokenBudget }: AssembledContext, outputTokens: number) {
+  const left = tokenBudget ? tokenBudget.modelLimit - (tokenBudget.used?.total ?? 0) : outputTokens;
+  const most = Math.max(1, Math.min(outputTokens, left));
+  const wanted = modelConfig?.maxTokens ?? 0;
+  return {
+    maxTokens: wanted === 0 ? 0 : Math.min(wanted, most),
+    outputTokens: Math.min(most, tokenBudget?.reserveResponse || most),
+  };
 }
 
 /** The body that the request asks for, if it asks for one. */

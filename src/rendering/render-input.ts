@@ -27,7 +27,7 @@ export interface RenderInput {
   readonly messages: readonly Message[];
   /** The most that the model may answer with; 0 where nobody says. */
   readonly maxTokens: number;
-  /** What the model can answer with at most, for providers that want a number. */
+  /** What is kept for the answer, for providers that want a number. */
   readonly outputTokens: number;
   readonly temperature: number | undefined;
   readonly thinking: Thinking | undefined;

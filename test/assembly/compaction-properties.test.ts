@@ -90,6 +90,8 @@ async function checkContext(
   const folded = await assembleByRules(quire, context, thread);
   if (!folded) {
     tooLarge++;
+    const isOpen = context.activeTurnId !== "" || next.session.thread.at(-1)!.open.length > 0;
+    expect(isOpen, "only what is open may not fit").toBe(true);
     return undefined;
   }
   floors.add(folded);

@@ -15,13 +15,16 @@ export interface TestQuire extends Quire {
   readonly folder: string;
 }
 
-/** The engine on a database of its own, with a clock that stands still and ids that are counted. */
-export async function openTestQuire(config: Partial<QuireConfig> = {}): Promise<TestQuire> {
+/** The engine on a database of its own, with ids that are counted and a clock that stands still, unless one is given. */
+export async function openTestQuire(
+  config: Partial<QuireConfig> = {},
+  now: () => number = () => testNow,
+): Promise<TestQuire> {
   const folder = mkdtempSync(join(tmpdir(), "quire-test-"));
   let count = 0;
   const quire = await createQuire(
     { database: `file:${join(folder, "quire.db")}`, logLevel: "silent", ...config },
-    { clock: { now: () => testNow }, ids: { next: () => countedId(++count) } },
+    { clock: { now }, ids: { next: () => countedId(++count) } },
   );
   return {
     ...quire,

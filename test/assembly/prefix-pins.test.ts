@@ -79,7 +79,7 @@ describe("what must not wait applies at once, takes what rode along with it, and
     desk.prime(prime?.[1]);
     const third = await desk.turn(after);
     expect(third.system.text).toContain("Edition two.");
-    expect(third.prefix).toMatchObject({ pinned: false, cause, updates: [] });
+    expect(third.prefix).toMatchObject({ pinned: false, cause, updates: [{ section: "" }] });
     const { receipt } = await desk.quire.assembly.getReceipt({ receiptId: third.completed.receiptId });
     expect(receipt!.prefix).toEqual(third.prefix);
     // What comes first in the prompt is the first difference: the rules, or what stands before them.

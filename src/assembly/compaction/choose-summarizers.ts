@@ -63,9 +63,9 @@ function embedded(name: string, make: (task: SummaryTask) => string): Summarizer
 }
 
 /** What stands for turns that were cut away: how many there were, and the identifiers of open work. */
-function leftOutText({ previousSummary, turns, mustKeep }: SummaryTask): string {
-  const before = Number(/^(\d+) earlier turns/.exec(previousSummary)?.[1] ?? 0);
-  const count = before + turns.length;
+function leftOutText({ turns, mustKeep }: SummaryTask): string {
+  // A turn that is split twice is still one.
+  const count = turns.at(-1)?.depth ?? 0;
   const kept = mustKeep.length > 0 ? ` Still in use: ${mustKeep.join(", ")}` : "";
   return `${count} earlier turns are not shown.${kept}`;
 }

@@ -70,9 +70,9 @@ export function cutTurns(oldestFirst: readonly WindowTurn[], clean: boolean): Cu
   }));
 }
 
-/** The messages of a turn up to one of them, for a summary: without what was sent with them as context. */
-export function foldedTurn(turn: WindowTurn, end = turn.facts.messages.length): FoldedTurn {
-  const folded = turn.facts.messages.slice(0, end).filter((facts) => facts.role !== "S");
+/** The messages of a turn, or some of them, for a summary: without what was sent with them as context. */
+export function foldedTurn(turn: WindowTurn, start = 0, end = turn.facts.messages.length): FoldedTurn {
+  const folded = turn.facts.messages.slice(start, end).filter((facts) => facts.role !== "S");
   const messages = folded.flatMap((facts) => decodeMessages(bytesOf(turn, facts)).map(withoutContext));
   return {
     turnId: turn.stored.turnId,

@@ -37,15 +37,7 @@ export function planFold(
   const unreadTo = first.stored.depth - 1;
   const previous = summaryCost(thread.compaction);
   const whole = oldestFirst.reduce((sum, turn) => sum + turn.tokens, 0);
-  const summaryTokens =
-    settings.summaryTokens ??
-    Math.min(
-      mostSummaryTokens,
-      Math.max(
-        leastSummaryTokens,
-        Math.floor(summaryShare * (Number.isFinite(goal.targetTokens) ? goal.targetTokens : whole)),
-      ),
-    );
+  const summaryTokens = settings.summaryTokens ?? summaryLimit(goal.targetTokens, whole);
   const reserve = summaryTokens + messageOverheadTokens + countTokens(`${summaryMark}\n`, "o200k_base");
   if (reserve > goal.fullRoomTokens || goal.roomMessages < 1) return undefined;
   const cutGoal: CutGoal = {
@@ -68,8 +60,10 @@ export function planFold(
   const keptTurn = oldestFirst[cut.turn]!;
   const replaced = previous.tokens + whole - cut.keptTokens;
   const folded = oldestFirst.slice(0, cut.turn).map((turn) => foldedTurn(turn));
-  if (cut.messageIndex > 0) folded.push(foldedTurn(keptTurn, cut.messageIndex));
-  const kept = oldestFirst.slice(cut.turn).map((turn) => foldedTurn(turn));
+  if (cut.messageIndex > 0) folded.push(foldedTurn(keptTurn, 0, cut.messageIndex));
+  const kept = oldestFirst
+    .slice(cut.turn)
+    .map((turn) => foldedTurn(turn, turn === keptTurn ? cut.messageIndex : 0));
   // Where nothing but the open turn is kept, the summary must not outlive a failure of that turn.
   const isOnActive =
     thread.compaction !== undefined && thread.compaction.anchorTurnId === thread.activeTurn?.id;
@@ -96,4 +90,12 @@ export function planFold(
     unreadFrom: summarized + 1,
     unreadTo,
   };
+}
+
+/** What a summary may cost where nobody says: a share of what history should come down to. Without such a target, more of what is short. */
+function summaryLimit(targetTokens: number, wholeTokens: number): number {
+  const share = Number.isFinite(targetTokens)
+    ? summaryShare * targetTokens
+    : Math.max(summaryShare * wholeTokens, Math.min(512, 0.4 * wholeTokens));
+  return Math.min(mostSummaryTokens, Math.max(leastSummaryTokens, Math.floor(share)));
 }

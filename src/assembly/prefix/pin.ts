@@ -31,20 +31,30 @@ export async function findPin(
   const turn = await deps.ledger.threads.findTurn(tenantId, row.turnId);
   const isOnThread = segments.some((segment) => holds(segment, turn?.branchId, turn?.depth));
   if (isOnThread) return { row, receipt, lastUseMs: milliseconds(turn!.completedUs ?? row.pinnedUs) };
-  return headPin(deps, thread, row);
+  return earlierPin(deps, thread, row);
 }
 
-/** Where the pinned turn failed, or the head was moved away from it: what the head itself answered, if that was for the same model and role. */
-async function headPin(
+/** How many turns are looked at for an earlier pin. */
+const lookBackTurns = 64;
+
+/** Where the pinned turn failed, is still open, or the head was moved away from it: the newest context for its model and role that a turn of the thread answers to. */
+async function earlierPin(
   deps: AssemblyDeps,
-  { tenantId, head }: EffectiveThread,
+  { tenantId, segments }: EffectiveThread,
   row: PinRow,
 ): Promise<Pin | undefined> {
-  if (!head?.assemblyId) return undefined;
-  const receipt = await recentReceipt(deps, tenantId, head.assemblyId);
-  if (receipt?.model !== row.model || receipt.role !== row.role) return undefined;
-  const lastUseMs = milliseconds(head.completedUs ?? row.pinnedUs);
-  return { row: { ...row, turnId: head.id, assemblyId: receipt.id }, receipt, lastUseMs };
+  let left = lookBackTurns;
+  for (const segment of segments.toReversed()) {
+    const turns = left > 0 ? await deps.ledger.threads.listSegment(tenantId, segment, [], left) : [];
+    left -= turns.length;
+    for (const { id: turnId, assemblyId, completedUs } of turns) {
+      const receipt = assemblyId ? await recentReceipt(deps, tenantId, assemblyId) : undefined;
+      if (receipt?.model !== row.model || receipt.role !== row.role) continue;
+      const lastUseMs = milliseconds(completedUs ?? row.pinnedUs);
+      return { row: { ...row, turnId, assemblyId: receipt.id }, receipt, lastUseMs };
+    }
+  }
+  return undefined;
 }
 
 /** A receipt, from memory where it was made or read lately. */

@@ -8,18 +8,19 @@ export interface SectionUpdate {
 
 /** What a model is told of a section that changed since the system prompt was made: the lines that differ, or all of it where that is shorter. */
 export function sectionUpdate(section: string, before: string, now: string): SectionUpdate {
+  if (section === "") return madeAnew;
   return { section, text: `${updateHead(section)}\n${bodyOf(before, now)}\n[End of the update]` };
 }
 
-/** The line that an update begins with. */
+/** The line that an update begins with; that of `madeAnew` for no section. */
 export function updateHead(section: string): string {
-  return `[Update of the system prompt: ${section}]`;
+  return section === "" ? "[Update of the system prompt]" : `[Update of the system prompt: ${section}]`;
 }
 
 /** What a model is told when updates in history no longer count, for the system prompt holds them, or what came after them. */
 export const madeAnew: SectionUpdate = {
   section: "",
-  text: "[Update of the system prompt]\nIt was made anew: it counts, and not the updates before this one.\n[End of the update]",
+  text: `${updateHead("")}\nIt was made anew: it counts, and not the updates before this one.\n[End of the update]`,
 };
 
 function bodyOf(before: string, now: string): string {

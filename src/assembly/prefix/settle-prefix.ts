@@ -2,6 +2,7 @@ import { scaled } from "../../budget/token-scale.js";
 import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
+import { countTokens } from "../../tokens/count-tokens.js";
 import { readHistory } from "../compact-history.js";
 import { buildCurrent } from "../current-message.js";
 import type { AssemblyDeps } from "../deps.js";
@@ -87,21 +88,16 @@ export function isWarm(resolved: ResolvedContext, pin: Pin): boolean {
 
 /** The system prompt as it is now. What history tells of earlier ones is taken back, by the next message where there is none. */
 function rewritten(
-  { request }: ResolvedContext,
+  { request, scale }: ResolvedContext,
   live: SystemStage,
   cause: string,
-  { updates: toldBefore, turnId }: ToldUpdates,
+  { updates: toldBefore }: ToldUpdates,
 ): Prefix {
-  const isTakenBack = toldBefore.length > 0 && request.event !== undefined;
-  return {
-    system: live,
-    updates: isTakenBack ? [madeAnew] : [],
-    pinned: false,
-    cause,
-    told: isTakenBack ? [] : toldBefore.map((update) => ({ ...update, tokens: 0 })),
-    toldTokens: 0,
-    toldTurnId: isTakenBack ? "" : turnId,
-  };
+  const isTold = toldBefore.length > 0;
+  const updates = isTold && request.event ? [madeAnew] : [];
+  const tokens = updates.length > 0 ? scaled(scale, countTokens(madeAnew.text, "o200k_base")) : 0;
+  const told = isTold ? [{ section: madeAnew.section, hash: sha256(), tokens }] : [];
+  return { system: live, updates, pinned: false, cause, told, toldTokens: 0, toldTurnId: "" };
 }
 
 interface ToldSection {
@@ -121,7 +117,7 @@ function toldSections(
   now: ReadonlyMap<string, string>,
 ): ToldSection[] {
   const known = new Map(toldBefore.map(({ section, hash }) => [section, hash]));
-  return [...new Set([...changed, ...known.keys()])].flatMap((section): ToldSection[] => {
+  return [...new Set([...known.keys(), ...changed])].flatMap((section): ToldSection[] => {
     const [was, is] = [before.get(section) ?? "", now.get(section) ?? ""];
     const hash = sha256(Buffer.from(is));
     const knownHash = known.get(section) ?? sha256(Buffer.from(was));
@@ -158,7 +154,8 @@ async function carryOrRewrite(
   if (!isShown(history, toldBefore.turnId)) return anew("cut");
   const counts = await deps.counter.countAll(updates.map(({ text }) => text));
   const costs = counts.map((tokens) => scaled(resolved.scale, tokens));
-  const toldTokens = costs.reduce((sum, tokens) => sum + tokens, toldBefore.tokens);
+  const carried = costs.filter((_, index) => updates[index]!.section !== madeAnew.section);
+  const toldTokens = carried.reduce((sum, tokens) => sum + tokens, toldBefore.tokens);
   const { readPrice, writePrice } = resolved.model.entry.cache;
   const carrying = toldTokens * readPrice * horizonTurns;
   const rewriting = (pinned.tokens + history.tokens) * (writePrice - readPrice);
@@ -167,7 +164,7 @@ async function carryOrRewrite(
   return {
     system: pinned,
     updates,
-    pinned: !pinned.hash.equals(live.hash) || updates.length > 0,
+    pinned: !pinned.hash.equals(live.hash) || updates.some(({ section }) => section !== madeAnew.section),
     cause: "",
     told: told.map(({ section, hash, update }) => ({ section, hash, tokens: update ? costs[at++]! : 0 })),
     toldTokens,

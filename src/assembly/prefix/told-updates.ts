@@ -10,6 +10,7 @@ import { updateHead } from "./section-update.js";
 
 /** What history tells of changes of the system prompt. */
 export interface ToldUpdates {
+  /** What was told, by section; first of all "" where that has still to be taken back. */
   readonly updates: readonly PrefixUpdate[];
   readonly tokens: number;
   /** The first turn that tells of some; empty when none does. */
@@ -27,11 +28,16 @@ export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext)
   const isNew = ({ tokens }: PrefixUpdate) => tokens > 0;
   const context = updates.some(isNew) ? await contextOf(deps, tenantId, turnId) : "";
   const isLost = (update: PrefixUpdate) => isNew(update) && !context.includes(updateHead(update.section));
-  const kept = updates.filter((update) => !isLost(update));
-  const lostTokens = updates.filter(isLost).reduce((sum, { tokens }) => sum + tokens, 0);
+  const lostTokens = updates
+    .filter((update) => update.section !== "" && isLost(update))
+    .reduce((sum, { tokens }) => sum + tokens, 0);
   const tokens = toldTokens - lostTokens;
+  const isDone = (update: PrefixUpdate) => update.section === "" && isNew(update) && !isLost(update);
+  const told = updates
+    .filter((update) => !isDone(update))
+    .map((update) => (isLost(update) ? unknown(update.section) : update));
   return {
-    updates: pin && receipt && isOther(pin.receipt, receipt) ? forgotten(pin.receipt, kept) : kept,
+    updates: pin && receipt && isOther(pin.receipt, receipt) ? forgotten(pin.receipt, told) : told,
     tokens,
     turnId: tokens > 0 ? toldTurnId || turnId : "",
   };
@@ -53,12 +59,15 @@ function isOther(a: Receipt, b: Receipt): boolean {
   return !a.hashes!.system.equals(b.hashes!.system);
 }
 
-const unknownHash = Buffer.alloc(0);
-
 /** All that was told to this model or to another one, to be told anew. */
 function forgotten(own: Receipt, others: readonly PrefixUpdate[]): PrefixUpdate[] {
-  const sections = [...(own.prefix?.updates ?? []), ...others].map(({ section }) => section);
-  return [...new Set(sections)].map((section) => ({ section, hash: unknownHash, tokens: 0 }));
+  const sections = [...others, ...(own.prefix?.updates ?? [])].map(({ section }) => section);
+  return [...new Set(sections)].map(unknown);
+}
+
+/** A section of which nobody can say what the model takes it for. */
+function unknown(section: string): PrefixUpdate {
+  return { section, hash: Buffer.alloc(0), tokens: 0 };
 }
 
 /** What was sent before the content of a turn's messages. */

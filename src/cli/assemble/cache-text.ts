@@ -56,5 +56,5 @@ function prefixText({ pinned, cause, previousReceiptId, difference }: PrefixStat
 
 function updateText({ section, tokens }: PrefixUpdate): string {
   const where = tokens > 0 ? `${counted(tokens, "token")} in the current message` : "told in an earlier turn";
-  return `update of ${section}: ${where}`;
+  return section === "" ? `earlier updates taken back: ${where}` : `update of ${section}: ${where}`;
 }

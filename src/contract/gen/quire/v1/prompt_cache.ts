@@ -48,7 +48,7 @@ export interface CachePlan {
 
 /** PrefixUpdate is a change of the system prompt that rides in the current message. */
 export interface PrefixUpdate {
-  /** section is the section that changed. */
+  /** section is the section that changed; empty where earlier updates are taken back, for the system prompt was made anew. */
   readonly section: string;
   /** hash is the SHA-256 of what the section says now. */
   readonly hash: Buffer;
@@ -66,7 +66,7 @@ export interface PrefixState {
   readonly updates: readonly PrefixUpdate[];
   /** told_tokens is what all updates cost that history carries. */
   readonly toldTokens: number;
-  /** told_turn_id is the turn that carries the newest of them; empty when that is the turn of this context. */
+  /** told_turn_id is the first turn that carries one of them; empty when that is the turn of this context. */
   readonly toldTurnId: string;
   /** first_difference is the first byte that differs from the session's context before, counted as in CompareReceipts. */
   readonly firstDifference: number;
