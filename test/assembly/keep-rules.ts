@@ -121,17 +121,16 @@ export async function checkReplay(quire: Quire, folded: FoldedContext): Promise<
   expect(context!.historyLayer).toEqual(folded.layer);
 }
 
-/** A context that is put onto the one that is held is the whole context. */
+/** A context that is put onto the one that is held is the whole context, which is assembled for that where it is not given. */
 export async function checkDelta(
   quire: Quire,
   context: PartialContext,
   held: FoldedContext,
+  given?: FoldedContext,
 ): Promise<FoldedContext> {
   const dry = { ...context, dryRun: true };
-  const [delta, whole] = [
-    await fold(quire.assembly.assemble({ context: { ...dry, have: heldOf(held) } }), held),
-    await fold(quire.assembly.assemble({ context: dry })),
-  ];
+  const delta = await fold(quire.assembly.assemble({ context: { ...dry, have: heldOf(held) } }), held);
+  const whole = given ?? (await fold(quire.assembly.assemble({ context: dry })));
   expect(bytesOf(delta.history)).toBe(bytesOf(whole.history));
   expect(delta.system).toEqual(whole.system);
   expect(delta.tools).toEqual(whole.tools);

@@ -74,7 +74,7 @@ describe.skipIf(!isThere)(
           if (folded!.compaction.length > 0 || thread.length === session.turns.length)
             await checkReplay(quire, folded!);
           if (held) {
-            const delta = await checkDelta(quire, context, held);
+            const delta = await checkDelta(quire, context, held, folded!);
             given++;
             if (delta.sentMessages < delta.history.length) reused++;
           }
