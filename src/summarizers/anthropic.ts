@@ -1,7 +1,7 @@
-import Anthropic from "@anthropic-ai/sdk";
+import type Anthropic from "@anthropic-ai/sdk";
 import type { Summarizer } from "../compaction/summarizer.js";
 import { callFailure, SummarizerFailure } from "./call-failure.js";
-import { type EndpointOptions, endpointSummarizer, NO_KEY } from "./endpoint.js";
+import { type EndpointOptions, endpointSummarizer, NO_KEY, once } from "./endpoint.js";
 import type { CallModel } from "./recursive.js";
 import { wholeAnswerFetch } from "./whole-answer.js";
 
@@ -11,20 +11,25 @@ const TOKEN_RATIO = 1.9;
 /** Summaries from an endpoint that speaks Anthropic's messages. */
 export function anthropicSummarizer(options: EndpointOptions): Summarizer {
   const apiKey = options.apiKey.trim() || NO_KEY;
-  const client = new Anthropic({
-    apiKey,
-    // The SDK sends a bearer token; some servers that speak the protocol only know the header it had before.
-    defaultHeaders: options.baseUrl ? { "x-api-key": apiKey } : {},
-    webhookKey: null,
-    baseURL: options.baseUrl || null,
-    timeout: options.timeoutMs,
-    maxRetries: options.retries,
-    fetch: wholeAnswerFetch(options.timeoutMs),
-    logLevel: "off",
-    openTelemetry: false,
+  const open = once(async () => {
+    const { default: sdk } = await import("@anthropic-ai/sdk");
+    const client = new sdk({
+      apiKey,
+      // The SDK sends a bearer token; some servers that speak the protocol only know the header it had before.
+      defaultHeaders: options.baseUrl ? { "x-api-key": apiKey } : {},
+      webhookKey: null,
+      baseURL: options.baseUrl || null,
+      timeout: options.timeoutMs,
+      maxRetries: options.retries,
+      fetch: wholeAnswerFetch(options.timeoutMs),
+      logLevel: "off",
+      openTelemetry: false,
+    });
+    return { sdk, client };
   });
 
   const call: CallModel = async ({ system, user }, outputTokens, signal) => {
+    const { sdk, client } = await open();
     try {
       const message = await client.messages.create(
         {
@@ -41,7 +46,7 @@ export function anthropicSummarizer(options: EndpointOptions): Summarizer {
         outputTokens: message.usage?.output_tokens,
       };
     } catch (error) {
-      throw callFailure(error, Anthropic, options.timeoutMs);
+      throw callFailure(error, sdk, options.timeoutMs);
     }
   };
   return endpointSummarizer("anthropic", { ...options, tokenRatio: options.tokenRatio ?? TOKEN_RATIO }, call);

@@ -1,7 +1,7 @@
-import OpenAI from "openai";
+import type OpenAI from "openai";
 import type { Summarizer } from "../compaction/summarizer.js";
 import { callFailure, SummarizerFailure } from "./call-failure.js";
-import { type EndpointOptions, endpointSummarizer, NO_KEY } from "./endpoint.js";
+import { type EndpointOptions, endpointSummarizer, NO_KEY, once } from "./endpoint.js";
 import type { CallModel } from "./recursive.js";
 import { wholeAnswerFetch } from "./whole-answer.js";
 
@@ -12,17 +12,21 @@ const TOKEN_RATIO = 1.25;
 
 /** Summaries from an endpoint that speaks OpenAI's chat completions. */
 export function openaiSummarizer(options: EndpointOptions): Summarizer {
-  const client = new OpenAI({
-    apiKey: options.apiKey.trim() || NO_KEY,
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    baseURL: options.baseUrl || null,
-    timeout: options.timeoutMs,
-    maxRetries: options.retries,
-    fetch: wholeAnswerFetch(options.timeoutMs),
-    logLevel: "off",
+  const open = once(async () => {
+    const { default: sdk } = await import("openai");
+    const client = new sdk({
+      apiKey: options.apiKey.trim() || NO_KEY,
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: options.baseUrl || null,
+      timeout: options.timeoutMs,
+      maxRetries: options.retries,
+      fetch: wholeAnswerFetch(options.timeoutMs),
+      logLevel: "off",
+    });
+    return { sdk, client };
   });
   // OpenAI's newer models refuse the old field; other servers ignore or refuse the new one.
   let limitField: LimitField = /^$|\.(openai|azure)\.com\b/.test(options.baseUrl)
@@ -30,6 +34,7 @@ export function openaiSummarizer(options: EndpointOptions): Summarizer {
     : "max_tokens";
 
   const call: CallModel = async ({ system, user }, outputTokens, signal) => {
+    const { sdk, client } = await open();
     const ask = (field: LimitField) =>
       client.chat.completions.create(
         {
@@ -44,7 +49,7 @@ export function openaiSummarizer(options: EndpointOptions): Summarizer {
       );
     try {
       const completion = await ask(limitField).catch((error: unknown) => {
-        if (!refuses(error, limitField)) throw error;
+        if (!(error instanceof sdk.APIError) || !refuses(error, limitField)) throw error;
         limitField = limitField === "max_tokens" ? "max_completion_tokens" : "max_tokens";
         return ask(limitField);
       });
@@ -54,7 +59,7 @@ export function openaiSummarizer(options: EndpointOptions): Summarizer {
         outputTokens: completion.usage?.completion_tokens,
       };
     } catch (error) {
-      throw callFailure(error, OpenAI, options.timeoutMs);
+      throw callFailure(error, sdk, options.timeoutMs);
     }
   };
   return endpointSummarizer("openai", { ...options, tokenRatio: options.tokenRatio ?? TOKEN_RATIO }, call);
@@ -74,8 +79,10 @@ function textOf(completion: Partial<OpenAI.ChatCompletion>): string {
   return content;
 }
 
-function refuses(error: unknown, field: LimitField): boolean {
-  if (!(error instanceof OpenAI.APIError) || (error.status !== 400 && error.status !== 422)) return false;
-  const { param, error: body } = error;
+function refuses(
+  { status, param, error: body }: InstanceType<typeof OpenAI.APIError>,
+  field: LimitField,
+): boolean {
+  if (status !== 400 && status !== 422) return false;
   return param ? param === field : JSON.stringify(body ?? "").includes(field);
 }

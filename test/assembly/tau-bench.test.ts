@@ -21,7 +21,7 @@ import {
 const data = process.env.QUIRE_EVAL_DATA ?? join(packageRoot, "..", "shared", "data");
 const file = join(data, "tau-bench", "airline-dev.json");
 const isThere = existsSync(file);
-const budgets = [1_000, 2_000, 4_000, 8_000, 32_000];
+const budgets = [1_000, 2_000, 4_000];
 
 describe.skipIf(!isThere)(
   `the trajectories of tau-bench, grown turn by turn${isThere ? "" : ` (skipped: there is no ${file})`}`,

@@ -315,8 +315,12 @@ const cases: { readonly [Key in Reason]: Case } = {
 async function longThread(session: string, head: string, turns = 8): Promise<string> {
   let parentTurnId = head;
   for (let at = 0; at < turns; at++) {
-    const messages = [user(`Question ${at}: ${"what is the state of the order W1234567, please? ".repeat(8)}`)];
-    const result = { messages: [assistant(`Answer ${at}: ${"it is on its way, and will be there soon. ".repeat(8)}`)] };
+    const messages = [
+      user(`Question ${at}: ${"what is the state of the order W1234567, please? ".repeat(8)}`),
+    ];
+    const result = {
+      messages: [assistant(`Answer ${at}: ${"it is on its way, and will be there soon. ".repeat(8)}`)],
+    };
     const { turn } = await ledger.recordTurn({ session, parentTurnId, messages, result });
     parentTurnId = turn!.id;
   }

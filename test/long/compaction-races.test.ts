@@ -1,14 +1,7 @@
 import { setImmediate as tick } from "node:timers/promises";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Quire } from "../../src/index.js";
-import { checkNothingLeft, findImpossibleRows } from "../model/check-tables.js";
-import { Random } from "../model/random.js";
-import { checkStreamed } from "../model/streamed.js";
-import { gate } from "../support/gate.js";
-import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
-import { startModelServer } from "../support/model-server.js";
-import { startPostgres } from "../support/postgres.js";
-import { bothDatabases } from "./both-databases.js";
+import { bothDatabases } from "../assembly/both-databases.js";
 import {
   assembled,
   compactionsOf,
@@ -18,8 +11,15 @@ import {
   textOf,
   tightContext,
   wholeThread,
-} from "./long-session.js";
-import { openedEngine } from "./opened-engine.js";
+} from "../assembly/long-session.js";
+import { openedEngine } from "../assembly/opened-engine.js";
+import { checkNothingLeft, findImpossibleRows } from "../model/check-tables.js";
+import { Random } from "../model/random.js";
+import { checkStreamed } from "../model/streamed.js";
+import { gate } from "../support/gate.js";
+import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { startModelServer } from "../support/model-server.js";
+import { startPostgres } from "../support/postgres.js";
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
