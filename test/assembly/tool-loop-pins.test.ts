@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { QuireError } from "../../src/index.js";
+import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { WarmDesk } from "./warm-desk.js";
+
+const nobody = "0198c0de-0000-7000-8000-000000000001";
+
+/** A desk with an open turn in which a tool was called, and the context of the next step. */
+async function inToolLoop() {
+  const desk = await WarmDesk.open();
+  const first = await desk.assemble();
+  const { turn } = await desk.quire.ledger.beginTurn({
+    session: "desk",
+    assemblyId: first.completed.receiptId,
+    messages: [user("And now?")],
+  });
+  const turnId = turn!.id;
+  await desk.quire.ledger.appendMessages({ turnId, messages: [toolCalls("c1"), toolResults("c1")] });
+  const step = await desk.assemble({ event: undefined, activeTurnId: turnId });
+  return { desk, first, turnId, step };
+}
+
+describe("inside a tool loop", () => {
+  test("AppendMessages with an assembly's id makes its context the one before", async () => {
+    const { desk, turnId, step, first } = await inToolLoop();
+    expect(step.prefix.previousReceiptId).toBe(first.completed.receiptId);
+    const messages = [toolCalls("c2"), toolResults("c2")];
+    await desk.quire.ledger.appendMessages({ turnId, messages, assemblyId: step.completed.receiptId });
+    const next = await desk.assemble({ event: undefined, activeTurnId: turnId });
+    expect(next.prefix.previousReceiptId).toBe(step.completed.receiptId);
+    expect(next.prefix.difference).toBe("");
+    await desk.close();
+  });
+
+  test("CompleteTurn with an assembly's id does so, too", async () => {
+    const { desk, turnId, step } = await inToolLoop();
+    const result = { messages: [assistant("At six.")] };
+    await desk.quire.ledger.completeTurn({ turnId, result, assemblyId: step.completed.receiptId });
+    const next = await desk.assemble();
+    expect(next.prefix.previousReceiptId).toBe(step.completed.receiptId);
+    expect(next.completed.cachePlan!.readTokens).toBeGreaterThan(0);
+    await desk.close();
+  });
+
+  test("an assembly that was never made is refused, and nothing is written", async () => {
+    const { desk, turnId } = await inToolLoop();
+    const refused = desk.quire.ledger.appendMessages({
+      turnId,
+      messages: [assistant("At six.")],
+      assemblyId: nobody,
+    });
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(QuireError);
+    expect((error as QuireError).reason).toBe("RECEIPT_NOT_FOUND");
+    const { turn } = await desk.quire.ledger.getTurn({ turnId });
+    expect(turn!.messageCount).toBe(3);
+    await desk.close();
+  });
+});
