@@ -11,6 +11,7 @@ import { overGrpc } from "./over-grpc.js";
 import { putCapsule, setUpTravelDesk } from "./travel-desk.js";
 
 export interface ServedDesk {
+  readonly address: string;
   readonly quire: Quire;
   /** What is behind the server, for tests that hold its parts up. */
   readonly engine: Engine;
@@ -29,7 +30,8 @@ export async function serveFolder(folder: string, flags: Flags = {}): Promise<Se
   const logger = createLogger("silent");
   const engine = await openEngine(config, logger);
   const server = await serve(config, engine, logger);
-  const quire = overGrpc(server.addresses[0]!);
+  const address = server.addresses[0]!;
+  const quire = overGrpc(address);
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= quire
@@ -39,7 +41,7 @@ export async function serveFolder(folder: string, flags: Flags = {}): Promise<Se
     return stopped;
   };
   onTestFinished(stop);
-  return { quire, engine, stop };
+  return { address, quire, engine, stop };
 }
 
 /** The travel desk with its capsule "atlas", served. */
