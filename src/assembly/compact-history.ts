@@ -1,5 +1,6 @@
 import { unscaled } from "../budget/token-scale.js";
 import type { SummaryPrompt } from "../compaction/prompt.js";
+import { fromMicroseconds, toMicroseconds } from "../domain/clock.js";
 import type { SummarizerFailure } from "../domain/compaction.js";
 import { CompactionTrigger } from "../domain/compaction.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
@@ -161,7 +162,7 @@ function shownCost(window: ThreadWindow): { readonly tokens: number; readonly me
 /** Whether what a provider kept of the last context has expired. Inside a turn it has not. */
 export function isCold({ head, activeTurn, nowMs, model }: ResolvedContext): boolean {
   if (activeTurn || !head?.completedUs) return false;
-  return nowMs - Number(head.completedUs / 1_000n) > model.entry.cache.ttlSeconds * 1_000;
+  return nowMs - fromMicroseconds(head.completedUs).getTime() > model.entry.cache.ttlSeconds * 1_000;
 }
 
 /** What history may cost and what it should, in o200k tokens. */
@@ -212,9 +213,8 @@ async function swapIn(
   const cost = shownCost(window);
   if (!window.wholeThread || cost.tokens > goal.roomTokens || cost.messages > goal.roomMessages)
     return undefined;
-  const threadOf = { segments: thread.segments, activeTurnId: thread.activeTurn?.id };
-  const appliedUs = BigInt(resolved.nowMs) * 1_000n;
-  const outcome = await compactions.apply(prepared, threadOf, appliedUs);
+  const appliedUs = toMicroseconds(resolved.nowMs);
+  const outcome = await compactions.apply(prepared, thread, appliedUs);
   if (outcome.kind !== "written") return undefined;
   return { ...window, compaction: outcome.row };
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { InputHash, Receipt, Section } from "../contract/gen/quire/v1/assembly.js";
+import type { HistoryLayer, InputHash, Receipt, Section } from "../contract/gen/quire/v1/assembly.js";
 import type { CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import type { Tool } from "../contract/gen/quire/v1/workspace.js";
@@ -53,7 +53,8 @@ function layersOf(context: ReplayedContext): Buffer[] {
   ];
 }
 
-function firstDifference(a: Buffer, b: Buffer): number | undefined {
+/** The first byte that differs; undefined when none does. */
+export function firstDifference(a: Buffer, b: Buffer): number | undefined {
   if (a.equals(b)) return undefined;
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) if (a[at] !== b[at]) return at;
@@ -70,7 +71,7 @@ function causeOf(
   if (layer === "tools") return toolCause(first.rest.tools, second.rest.tools);
   if (layer === "system") return changedSection(sectionsOf(first), sectionsOf(second));
   if (layer === "current") return layer;
-  if (beginOf(first) !== beginOf(second)) return "cut";
+  if (beginOf(first.receipt.historyLayer!) !== beginOf(second.receipt.historyLayer!)) return "cut";
   const turn = turnAt(second.history, at) ?? turnAt(first.history, at);
   return `turn ${turn}`;
 }
@@ -116,8 +117,8 @@ function firstOther(
 }
 
 /** Where a history begins, and how. */
-function beginOf({ receipt }: ReplayedContext): string {
-  return receipt.historyLayer!.cutId.replace("/pending", "");
+export function beginOf({ cutId }: Pick<HistoryLayer, "cutId">): string {
+  return cutId.replace("/pending", "");
 }
 
 /** The turn whose bytes are at a place of the history. */

@@ -57,7 +57,7 @@ export async function findEffective(deps: WindowDeps, thread: ThreadAt): Promise
       : [];
   const compaction = await deps.ledger.compactions.latest(tenantId, {
     segments,
-    activeTurnId: activeTurn?.id,
+    activeTurn,
   });
   return { ...thread, segments, compaction };
 }

@@ -2,7 +2,7 @@ import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.j
 import { QuireError } from "../errors/quire-error.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import type { StoredTurnMessages, ThreadPosition, ThreadSegment } from "../storage/ledger/thread-store.js";
+import { isOnThread, type StoredTurnMessages, type ThreadPosition } from "../storage/ledger/thread-store.js";
 import type { LedgerDeps } from "./deps.js";
 import { messageSizes } from "./message-codec.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
@@ -92,7 +92,7 @@ async function compactionOf(
 ): Promise<CompactionRow | undefined> {
   if (!position) return undefined;
   const segments = await deps.threads.segments(tenantId, position);
-  return deps.compactions.latest(tenantId, { segments, activeTurnId: undefined });
+  return deps.compactions.latest(tenantId, { segments, activeTurn: undefined });
 }
 
 /** The messages of a turn whose beginning is in the summary. */
@@ -192,9 +192,7 @@ async function startDepth(
   if (afterTurnId === "") return 0;
   const after = requireFinished(await deps.threads.findTurn(tenantId, afterTurnId), afterTurnId);
   const segments = thread.position ? await deps.threads.segments(tenantId, thread.position) : [];
-  const onThread = (segment: ThreadSegment) =>
-    segment.branchId === after.branchId && segment.fromDepth <= after.depth && after.depth <= segment.toDepth;
-  if (!segments.some(onThread))
+  if (!isOnThread(segments, after))
     throw QuireError.field("INVALID_FIELD", "after_turn_id", "is not on this thread");
   return after.depth;
 }

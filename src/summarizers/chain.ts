@@ -1,14 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { checkSummary } from "../compaction/check-summary.js";
 import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
+import type { SummarizerFailure } from "../domain/compaction.js";
 import { untilAborted } from "./until-aborted.js";
-
-/** Why a summarizer's work was not used. */
-export interface ChainFailure {
-  readonly summarizer: string;
-  /** A short sentence for people. */
-  readonly reason: string;
-}
 
 export interface ChainOptions {
   readonly count: CountTokens;
@@ -18,7 +12,7 @@ export interface ChainOptions {
   readonly deadlineMs: number | ((summarizer: Summarizer) => number);
   readonly signal: AbortSignal;
   /** Told of each failure when it happens. Must not throw. */
-  readonly onFailure?: (failure: ChainFailure) => void;
+  readonly onFailure?: (failure: SummarizerFailure) => void;
 }
 
 export type ChainResult =
@@ -28,9 +22,9 @@ export type ChainResult =
       /** What the summary costs. */
       readonly tokens: number;
       /** Of the summarizers that were tried before. */
-      readonly failures: readonly ChainFailure[];
+      readonly failures: readonly SummarizerFailure[];
     }
-  | { readonly summarizer?: undefined; readonly failures: readonly ChainFailure[] };
+  | { readonly summarizer?: undefined; readonly failures: readonly SummarizerFailure[] };
 
 /** A longer text cannot be within its limit, and is not counted. */
 const LONGEST_TOKEN = 64;
@@ -48,7 +42,7 @@ export async function summarizeWithChain(
   task: SummaryTask,
   options: ChainOptions,
 ): Promise<ChainResult> {
-  const failures: ChainFailure[] = [];
+  const failures: SummarizerFailure[] = [];
   for (const summarizer of summarizers) {
     options.signal.throwIfAborted();
     const outcome = await attempt(summarizer, task, options);

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Summarizer, SummaryTask } from "../../src/compaction/summarizer.js";
+import type { SummarizerFailure } from "../../src/domain/compaction.js";
 import { anthropicSummarizer } from "../../src/summarizers/anthropic.js";
-import { type ChainFailure, summarizeWithChain } from "../../src/summarizers/chain.js";
+import { summarizeWithChain } from "../../src/summarizers/chain.js";
 import { openaiSummarizer } from "../../src/summarizers/openai.js";
 import { chat, count } from "../support/folded-turns.js";
 import { type ModelReply, type ModelServer, startModelServer } from "../support/model-server.js";
@@ -71,8 +72,8 @@ describe("chain: which summary is taken", () => {
 
   test.each(failing)("$name gives way to the next one, with the reason", async (summarizer, reason) => {
     const deadlineMs = ({ name }: Summarizer) => (/stuck|obedient/.test(name) ? 20 : 5_000);
-    const told: ChainFailure[] = [];
-    const onFailure = (failure: ChainFailure) => told.push(failure);
+    const told: SummarizerFailure[] = [];
+    const onFailure = (failure: SummarizerFailure) => told.push(failure);
     const result = await summarizeWithChain([summarizer, good], task, { ...options, deadlineMs, onFailure });
     expect(result.summarizer).toBe(good);
     expect(result.failures).toEqual([{ summarizer: summarizer.name, reason }]);

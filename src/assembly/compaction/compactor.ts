@@ -81,8 +81,7 @@ export class Compactor {
     const { tenantId, compaction } = job.thread;
     const { compactions } = this.deps.ledger;
     // Whoever read the thread just before another was done with it finds that one here.
-    const { segments, activeTurn } = job.thread;
-    const current = await compactions.latest(tenantId, { segments, activeTurnId: activeTurn?.id });
+    const current = await compactions.latest(tenantId, job.thread);
     if (current && current.id !== compaction?.id) return { kind: "done", row: current };
     return makeCompaction(this.deps, job, this.stopping.signal, async (row, thread) =>
       asOutcome(

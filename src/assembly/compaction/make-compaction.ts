@@ -31,5 +31,5 @@ export async function makeCompaction<Answer>(
   if (outcome.kind !== "made") return outcome;
   const summary = { ...outcome.summary, durationMs: performance.now() - started };
   const row = await compactionRow(deps, job, outcome.plan, summary);
-  return write(row, { segments: thread.segments, activeTurnId: thread.activeTurn?.id });
+  return write(row, thread);
 }

@@ -6,6 +6,7 @@ import { TurnStatus } from "../../domain/turn.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
+import { isOnThread } from "../../storage/ledger/thread-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import { summaryCost } from "../choose-turns.js";
 import type { AssemblyDeps } from "../deps.js";
@@ -57,13 +58,8 @@ export async function submitCompaction(
     anchor?.sessionId === found.session.id && anchor.parentTurnId === found.session.headTurnId;
   const activeTurn = anchor?.status === TurnStatus.OPEN && isUnderHead ? anchor : undefined;
   const thread = await findEffective(deps, { tenantId, ...found, activeTurn });
-  const isOnThread =
-    activeTurn !== undefined ||
-    thread.segments.some(
-      ({ branchId, fromDepth, toDepth }) =>
-        branchId === anchor?.branchId && fromDepth <= anchor.depth! && anchor.depth! <= toDepth,
-    );
-  if (!isOnThread || (thread.compaction?.id ?? "") !== plan.previousCompactionId) throw outdated(thread);
+  const isAnchored = activeTurn !== undefined || isOnThread(thread.segments, anchor);
+  if (!isAnchored || (thread.compaction?.id ?? "") !== plan.previousCompactionId) throw outdated(thread);
   const anchorDepth = activeTurn ? found.session.headDepth + 1 : anchor!.depth!;
   const fold = await foldOf(deps, thread, plan, anchorDepth, signal);
   if (!fold) throw outdated(thread);
@@ -98,8 +94,7 @@ export async function submitCompaction(
     failures: [],
   };
   const row = await compactionRow(deps.compactor.deps, job, { ...plan, ...fold, floors: [] }, made);
-  const of = { segments: thread.segments, activeTurnId: activeTurn?.id };
-  return deps.ledger.compactions.write(key, row, of, (outcome) => ({
+  return deps.ledger.compactions.write(key, row, thread, (outcome) => ({
     compaction: viewCompaction(requireWritten(outcome)),
   }));
 }

@@ -3,7 +3,7 @@ import type { PrefixState } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { SharedPart } from "../../rendering/cache-plan.js";
 import type { Stages } from "../budget-use.js";
-import { changedSection, sectionTexts, turnAt } from "../compare.js";
+import { beginOf, changedSection, firstDifference, sectionTexts, turnAt } from "../compare.js";
 import type { AssemblyDeps } from "../deps.js";
 import { type HistoryStage, isClean } from "../history.js";
 import { messagePiece, turnPieces } from "../history-bytes.js";
@@ -65,7 +65,7 @@ export async function contextDifference(
   const before = receipt.historyLayer!;
   const isBegin =
     before.cutId === "" && history.layer.droppedTurns === 0 && history.layer.compactionId === "";
-  const isCut = !isBegin && beginOf(before.cutId) !== beginOf(history.layer.cutId);
+  const isCut = !isBegin && beginOf(before) !== beginOf(history.layer);
   const same = toolsBytes + systemBytes;
   if (!isCut && goesOn(resolved, history, before, historyBytes))
     return found(same + historyBytes, "", "history");
@@ -119,13 +119,7 @@ async function earlierHistory(
   }
 }
 
-/** Where a history begins, and how. */
-function beginOf(cutId: string): string {
-  return cutId.replace("/pending", "");
-}
-
+/** Where the second first goes another way; the end of what both have where one begins with the other. */
 function firstOther(a: Buffer, b: Buffer): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) if (a[at] !== b[at]) return at;
-  return length;
+  return firstDifference(a, b) ?? a.length;
 }

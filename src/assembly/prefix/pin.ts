@@ -1,6 +1,7 @@
 import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import { fromMicroseconds } from "../../domain/clock.js";
 import type { PinRow } from "../../storage/ledger/rows.js";
-import type { ThreadSegment } from "../../storage/ledger/thread-store.js";
+import { isOnThread } from "../../storage/ledger/thread-store.js";
 import type { AssemblyDeps } from "../deps.js";
 import type { EffectiveThread } from "../thread-window.js";
 
@@ -27,10 +28,10 @@ export async function findPin(
   if (!receipt) return undefined;
   if (row.turnId === activeTurn?.id) return { row, receipt, lastUseMs: nowMs };
   if (row.turnId === head?.id)
-    return { row, receipt, lastUseMs: milliseconds(head.completedUs ?? row.pinnedUs) };
+    return { row, receipt, lastUseMs: fromMicroseconds(head.completedUs ?? row.pinnedUs).getTime() };
   const turn = await deps.ledger.threads.findTurn(tenantId, row.turnId);
-  const isOnThread = segments.some((segment) => holds(segment, turn?.branchId, turn?.depth));
-  if (isOnThread) return { row, receipt, lastUseMs: milliseconds(turn!.completedUs ?? row.pinnedUs) };
+  if (turn && isOnThread(segments, turn))
+    return { row, receipt, lastUseMs: fromMicroseconds(turn.completedUs ?? row.pinnedUs).getTime() };
   return earlierPin(deps, thread, row);
 }
 
@@ -50,7 +51,7 @@ async function earlierPin(
     for (const { id: turnId, assemblyId, completedUs } of turns) {
       const receipt = assemblyId ? await recentReceipt(deps, tenantId, assemblyId) : undefined;
       if (receipt?.model !== row.model || receipt.role !== row.role) continue;
-      const lastUseMs = milliseconds(completedUs ?? row.pinnedUs);
+      const lastUseMs = fromMicroseconds(completedUs ?? row.pinnedUs).getTime();
       return { row: { ...row, turnId, assemblyId: receipt.id }, receipt, lastUseMs };
     }
   }
@@ -71,18 +72,4 @@ export async function recentReceipt(
   const receipt = Receipt.decode(stored.wire);
   deps.recentReceipts.set(key, receipt);
   return receipt;
-}
-
-function holds(
-  segment: ThreadSegment,
-  branchId: string | null | undefined,
-  depth: number | null | undefined,
-): boolean {
-  return (
-    segment.branchId === branchId && segment.fromDepth <= (depth ?? 0) && (depth ?? 0) <= segment.toDepth
-  );
-}
-
-function milliseconds(us: bigint): number {
-  return Number(us / 1_000n);
 }

@@ -19,7 +19,7 @@ export type CompactionOutcome =
 /** The thread that a compaction is for: the runs of its turns, and the open turn at its end, if it has one. */
 export interface CompactedThread {
   readonly segments: readonly ThreadSegment[];
-  readonly activeTurnId: string | undefined;
+  readonly activeTurn: { readonly id: string } | undefined;
 }
 
 /** A turn that a compaction hangs off. */
@@ -42,10 +42,10 @@ export class CompactionStore {
 
   /** The compaction that applies to a thread: of all that hang off its turns, the one at the deepest turn, then the newest. */
   async latest(tenantId: string, thread: CompactedThread): Promise<CompactionRow | undefined> {
-    if (thread.activeTurnId) {
+    if (thread.activeTurn) {
       const own = await this.one(
         `${selectCompaction} AND anchor_turn_id = ? AND applied_us IS NOT NULL ORDER BY id DESC LIMIT 1`,
-        [tenantId, thread.activeTurnId],
+        [tenantId, thread.activeTurn.id],
       );
       if (own) return own;
     }
@@ -219,9 +219,9 @@ async function latestIn(
   thread: CompactedThread,
 ): Promise<CompactionRow | undefined> {
   const applied = { tenantId, appliedUs: { not: null } };
-  if (thread.activeTurnId) {
+  if (thread.activeTurn) {
     const own = await tx.compaction.findFirst({
-      where: { ...applied, anchorTurnId: thread.activeTurnId },
+      where: { ...applied, anchorTurnId: thread.activeTurn.id },
       orderBy: { id: "desc" },
     });
     if (own) return own;

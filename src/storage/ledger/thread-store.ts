@@ -27,6 +27,18 @@ export interface ThreadSegment {
   readonly toDepth: number;
 }
 
+/** Whether a turn stands on the thread that these runs make up. */
+export function isOnThread(
+  segments: readonly ThreadSegment[],
+  turn: { readonly branchId: string | null; readonly depth: number | null } | undefined,
+): boolean {
+  const { branchId, depth } = turn ?? { branchId: null, depth: null };
+  if (branchId === null || depth === null) return false;
+  return segments.some(
+    (segment) => segment.branchId === branchId && segment.fromDepth <= depth && depth <= segment.toDepth,
+  );
+}
+
 /** The messages of one turn, in wire form: one piece per write call. */
 export interface StoredTurnMessages {
   readonly turnId: string;
