@@ -44,6 +44,9 @@ export const reasons = [
   "COMPACTION_OUTDATED",
   "SUMMARY_REFUSED",
   "OVERFLOW_UNRECOVERABLE",
+  "SERVER_BUSY",
+  "LIMIT_REACHED",
+  "DATABASE_LOST",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

@@ -283,6 +283,24 @@ export const ErrorReason = {
    *   { "reason": "OVERFLOW_UNRECOVERABLE", "domain": "quire.v1", "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007" } }
    */
   OVERFLOW_UNRECOVERABLE: "ERROR_REASON_OVERFLOW_UNRECOVERABLE",
+  /**
+   * SERVER_BUSY - ERROR_REASON_SERVER_BUSY: the server has as many calls or bytes in work as it takes. RESOURCE_EXHAUSTED, with RetryInfo; nothing was done.
+   *
+   *   { "reason": "SERVER_BUSY", "domain": "quire.v1", "metadata": { "limit": "bytes_in_flight", "max": "268435456" } }
+   */
+  SERVER_BUSY: "ERROR_REASON_SERVER_BUSY",
+  /**
+   * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED: a session has as many watchers, forks or aliases as it may have. RESOURCE_EXHAUSTED; nothing was done.
+   *
+   *   { "reason": "LIMIT_REACHED", "domain": "quire.v1", "metadata": { "limit": "aliases", "max": "1000", "session": "support" } }
+   */
+  LIMIT_REACHED: "ERROR_REASON_LIMIT_REACHED",
+  /**
+   * DATABASE_LOST - ERROR_REASON_DATABASE_LOST: the embedded database's file was deleted or replaced under the server. UNAVAILABLE; nothing was written, and nothing will be until the server is started again.
+   *
+   *   { "reason": "DATABASE_LOST", "domain": "quire.v1", "metadata": { "why": "replaced" } }
+   */
+  DATABASE_LOST: "ERROR_REASON_DATABASE_LOST",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -334,6 +352,9 @@ export namespace ErrorReason {
   export type COMPACTION_OUTDATED = typeof ErrorReason.COMPACTION_OUTDATED;
   export type SUMMARY_REFUSED = typeof ErrorReason.SUMMARY_REFUSED;
   export type OVERFLOW_UNRECOVERABLE = typeof ErrorReason.OVERFLOW_UNRECOVERABLE;
+  export type SERVER_BUSY = typeof ErrorReason.SERVER_BUSY;
+  export type LIMIT_REACHED = typeof ErrorReason.LIMIT_REACHED;
+  export type DATABASE_LOST = typeof ErrorReason.DATABASE_LOST;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -474,6 +495,15 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 44:
     case "ERROR_REASON_OVERFLOW_UNRECOVERABLE":
       return ErrorReason.OVERFLOW_UNRECOVERABLE;
+    case 45:
+    case "ERROR_REASON_SERVER_BUSY":
+      return ErrorReason.SERVER_BUSY;
+    case 46:
+    case "ERROR_REASON_LIMIT_REACHED":
+      return ErrorReason.LIMIT_REACHED;
+    case 47:
+    case "ERROR_REASON_DATABASE_LOST":
+      return ErrorReason.DATABASE_LOST;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -573,6 +603,12 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 43;
     case ErrorReason.OVERFLOW_UNRECOVERABLE:
       return 44;
+    case ErrorReason.SERVER_BUSY:
+      return 45;
+    case ErrorReason.LIMIT_REACHED:
+      return 46;
+    case ErrorReason.DATABASE_LOST:
+      return 47;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;
