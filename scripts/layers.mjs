@@ -8,6 +8,7 @@ const rooms = [
   "config",
   "telemetry",
   "errors",
+  "offload",
   "storage",
   "tokens",
   "ledger",
@@ -31,9 +32,14 @@ const bans = [
   { from: "telemetry", to: others("telemetry"), note: "everything may log, so logging needs nothing" },
   { from: "errors", to: others("errors"), note: "everything may throw, so errors need nothing" },
   {
+    from: "offload",
+    to: others("offload", "config", "domain"),
+    note: "a thread runs what it is told, by name",
+  },
+  {
     from: "tokens",
-    to: others("tokens", "config"),
-    note: "counting is pure; it only asks where its worker is",
+    to: others("tokens", "offload"),
+    note: "counting is pure; large texts go to a worker thread",
   },
   {
     from: "storage",
@@ -124,6 +130,7 @@ const keepers = [
     note: "one room talks to databases",
   },
   { package: /^@grpc\/(reflection)|^grpc-health-check/, room: "server", note: "one room serves" },
+  { package: /^piscina/, room: "offload", note: "one room starts threads" },
   { package: /^js-tiktoken/, room: "tokens", note: "one room counts" },
   { package: /^(openai|@anthropic-ai\/sdk)(\/|$)/, room: "summarizers", note: "one room asks models" },
   { package: /^commander$|^cli-/, room: "cli", note: "one room talks to people" },

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { Calibrator } from "./assembly/calibrator.js";
@@ -17,6 +18,7 @@ import type { Receipt } from "./contract/gen/quire/v1/assembly.js";
 import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
+import { Offload } from "./offload/offload.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
@@ -61,6 +63,7 @@ export async function openEngine(
   const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize });
   const counter = new TokenCounter();
   counter.prepare();
+  const offload = new Offload(Math.min(2, availableParallelism()));
   const { historyCacheBytes, watchPollMs } = config;
   const ledger = createLedger({ database, counter, historyCacheBytes, watchPollMs, clock, ids });
   const capsules = createCapsules({ database, knobTable, clock, ids });
@@ -90,6 +93,7 @@ export async function openEngine(
     receipts,
     recentReceipts: new LRUCache<string, Receipt>({ max: 10_000 }),
     counter,
+    offload,
     catalogue,
     knobTable,
     override: new OperatorOverride(config.primeFile),
@@ -122,6 +126,7 @@ export async function openEngine(
       await receipts.flush();
       await calibrator.flush();
       await counter.close();
+      await offload.close();
       await database.close();
     },
   };

@@ -6,6 +6,7 @@ import type { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import type { Clock, Ids } from "../domain/clock.js";
 import type { ContextSettings } from "../domain/context-settings.js";
 import type { LedgerDeps } from "../ledger/deps.js";
+import type { Offload } from "../offload/offload.js";
 import type { ReceiptStore } from "../storage/assembly/receipt-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { OperatorOverride } from "../workspace/operator-override.js";
@@ -27,6 +28,8 @@ export interface AssemblyDeps {
   readonly recentReceipts: LRUCache<string, Receipt>;
   readonly calibrator: Calibrator;
   readonly counter: TokenCounter;
+  /** For work that would hold up the event loop. */
+  readonly offload: Offload;
   readonly catalogue: Catalogue;
   readonly knobTable: KnobTable;
   readonly override: OperatorOverride;

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { checkSummary } from "../compaction/check-summary.js";
 import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
 import type { SummarizerFailure } from "../domain/compaction.js";
-import { untilAborted } from "./until-aborted.js";
+import { untilAborted } from "../domain/until-aborted.js";
 
 export interface ChainOptions {
   readonly count: CountTokens;

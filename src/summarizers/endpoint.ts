@@ -1,6 +1,6 @@
 import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
+import { untilAborted } from "../domain/until-aborted.js";
 import { type CallModel, type RecursiveOptions, summarizeRecursively } from "./recursive.js";
-import { untilAborted } from "./until-aborted.js";
 
 /** A model that is reached over the network. */
 export interface EndpointOptions extends Omit<RecursiveOptions, "tokenRatio"> {

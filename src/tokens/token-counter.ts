@@ -1,9 +1,11 @@
+import { Offload, task } from "../offload/offload.js";
+import type { countTexts } from "./count-texts.js";
 import { countTokens } from "./count-tokens.js";
-import { CountingWorker } from "./counting-worker.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { warmUp } from "./warm-up.js";
 
 const DEFAULT_VOCABULARY: Vocabulary = "o200k_base";
+const counting = task<typeof countTexts>("src/tokens/count-texts.ts", "countTexts");
 const DEFAULT_WORKER_THRESHOLD_BYTES = 64 * 1024;
 
 export interface TokenCounterOptions {
@@ -13,15 +15,13 @@ export interface TokenCounterOptions {
 
 /**
  * Counts tokens without blocking the event loop. Little text is counted at once in the calling thread. Text
- * above the threshold goes to one worker thread, which starts when it is first needed and again after it
- * crashed; a crash rejects what was under way. Many small calls in one turn of the event loop add up, so that
- * together they do not block it either.
+ * above the threshold goes to a worker thread of the counter's own, which holds the vocabularies and never waits behind
+ * other work. Many small calls in one turn of the event loop add up, so that together they do not block it either.
  */
 export class TokenCounter {
   readonly #thresholdBytes: number;
   #bytesThisTurn = 0;
-  #worker: CountingWorker | undefined;
-  #closed = false;
+  readonly #offload = new Offload(1);
 
   constructor(options: TokenCounterOptions = {}) {
     this.#thresholdBytes = options.workerThresholdBytes ?? DEFAULT_WORKER_THRESHOLD_BYTES;
@@ -52,17 +52,12 @@ export class TokenCounter {
     signal?: AbortSignal,
   ): number[] | Promise<number[]> {
     if (this.#admits(texts)) return texts.map((text) => countTokens(text, vocabulary));
-    if (this.#closed) return Promise.reject(new Error("the token counter is closed"));
-    this.#worker ??= new CountingWorker((ended) => {
-      if (this.#worker === ended) this.#worker = undefined;
-    });
-    return this.#worker.count(texts, vocabulary, signal);
+    return this.#offload.run(counting, { texts, vocabulary }, signal);
   }
 
   /** Ends the worker and rejects who waits for it. From then on only the calling thread counts. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#worker?.close();
+    await this.#offload.close();
   }
 
   /** Whether the calling thread has room for these texts in this turn, which they then take. */

@@ -79,16 +79,10 @@ describe("TokenCounter", () => {
     expect(count).toBe(countTokens(text, "o200k_base"));
   });
 
-  it("rejects what was under way when the worker crashes, and starts another for the next call", async () => {
+  it("rejects what fails in the worker, and goes on with the next", async () => {
     const made = counter(0);
-    expect(await made.count("hello world")).toBe(2);
-    const results = await Promise.allSettled([made.count(notText), made.count("under way")]);
-    for (const result of results) {
-      expect(result).toMatchObject({
-        status: "rejected",
-        reason: { message: "the token counting worker failed" },
-      });
-    }
+    const results = await Promise.allSettled([made.count(notText), made.count("hello world")]);
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
     expect(await made.count("hello world")).toBe(2);
   });
 
@@ -105,7 +99,7 @@ describe("TokenCounter", () => {
 
   it("rejects who waits when it is closed, and then counts in the calling thread only", async () => {
     const made = counter(100);
-    const waiting = expect(made.count("a".repeat(1000))).rejects.toThrow("worker ended");
+    const waiting = expect(made.count("a".repeat(1000))).rejects.toThrow("closed");
     await made.close();
     await waiting;
     await expect(made.count("a".repeat(1000))).rejects.toThrow("closed");
