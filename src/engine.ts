@@ -64,11 +64,20 @@ export async function openEngine(
   const counter = new TokenCounter();
   counter.prepare();
   const offload = new Offload(Math.min(2, availableParallelism()));
+  const warn = (what: string) => (error: unknown) => logger.warn({ cause: String(error) }, what);
   const { historyCacheBytes, watchPollMs } = config;
-  const ledger = createLedger({ database, counter, historyCacheBytes, watchPollMs, clock, ids });
+  const onWatchFailure = warn("watched sessions cannot be looked at; it is tried again until it works");
+  const ledger = createLedger({
+    database,
+    counter,
+    historyCacheBytes,
+    watchPollMs,
+    onWatchFailure,
+    clock,
+    ids,
+  });
   const capsules = createCapsules({ database, knobTable, clock, ids });
   const workspaces = createWorkspaces({ database, counter, clock, ids });
-  const warn = (what: string) => (error: unknown) => logger.warn({ cause: String(error) }, what);
   const receipts = new ReceiptStore(database, warn("receipts could not be written"));
   const templates = loadTemplates(config.templatesFolder);
   const summaryTemplate = templates.texts.summary;
@@ -121,6 +130,7 @@ export async function openEngine(
     assembly,
     async close() {
       clearInterval(timer);
+      await ledger.watches.close();
       await compactor.close();
       await ledger.writer.idle();
       await receipts.flush();

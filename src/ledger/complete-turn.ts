@@ -90,7 +90,7 @@ export async function completeTurn(
       };
     },
   });
-  deps.headSignal.moved(key.tenantId, answer.turn!.sessionId);
+  deps.watches.moved(key.tenantId, answer.turn!.sessionId);
   return answer;
 }
 

@@ -4,7 +4,7 @@ import type { SessionStore } from "../storage/ledger/session-store.js";
 import type { ThreadStore } from "../storage/ledger/thread-store.js";
 import type { TurnWriter } from "../storage/ledger/write-turns.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import type { HeadSignal } from "./head-signal.js";
+import type { SessionWatches } from "./session-watches.js";
 import type { TurnCache } from "./turn-cache.js";
 
 /** What the commands of the ledger work with. */
@@ -14,9 +14,8 @@ export interface LedgerDeps {
   readonly compactions: CompactionStore;
   readonly writer: TurnWriter;
   readonly cache: TurnCache;
-  readonly headSignal: HeadSignal;
+  readonly watches: SessionWatches;
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly watchPollMs: number;
 }

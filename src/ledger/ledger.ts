@@ -2,12 +2,13 @@ import type { Clock, Ids } from "../domain/clock.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { CompactionStore } from "../storage/ledger/compaction-store.js";
+import { HeadLog } from "../storage/ledger/head-log.js";
 import { SessionStore } from "../storage/ledger/session-store.js";
 import { ThreadStore } from "../storage/ledger/thread-store.js";
 import { TurnWriter } from "../storage/ledger/write-turns.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { LedgerDeps } from "./deps.js";
-import { HeadSignal } from "./head-signal.js";
+import { SessionWatches } from "./session-watches.js";
 import { TurnCache } from "./turn-cache.js";
 
 export interface LedgerOptions {
@@ -15,12 +16,15 @@ export interface LedgerOptions {
   readonly counter: TokenCounter;
   readonly historyCacheBytes: number;
   readonly watchPollMs: number;
+  /** Told when watched sessions could not be looked at; once, until they can be again. */
+  readonly onWatchFailure?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
 
 /** What the ledger's commands need, on one database. */
 export function createLedger(options: LedgerOptions): LedgerDeps {
+  const { watchPollMs: pollMs, onWatchFailure: onFailure = () => {} } = options;
   const threads = new ThreadStore(options.database);
   return {
     threads,
@@ -28,9 +32,8 @@ export function createLedger(options: LedgerOptions): LedgerDeps {
     compactions: new CompactionStore(options.database),
     writer: new TurnWriter(options.database),
     cache: new TurnCache(threads, options.historyCacheBytes),
-    headSignal: new HeadSignal(),
+    watches: new SessionWatches(new HeadLog(options.database), { pollMs, onFailure }),
     counter: options.counter,
-    watchPollMs: options.watchPollMs,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
   };

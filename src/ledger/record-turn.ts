@@ -138,6 +138,6 @@ export async function recordTurn(
     target: { kind: "session", session: command.session, parentTurnId: command.parentTurnId },
     plan,
   });
-  deps.headSignal.moved(key.tenantId, answer.turn!.sessionId);
+  deps.watches.moved(key.tenantId, answer.turn!.sessionId);
   return answer;
 }

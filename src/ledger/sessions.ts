@@ -168,7 +168,7 @@ export async function updateSession(
     };
     return sessionAnswer(await sessions.update(before, changes));
   });
-  deps.headSignal.moved(key.tenantId, answer.session!.id);
+  deps.watches.moved(key.tenantId, answer.session!.id);
   return answer;
 }
 
@@ -243,7 +243,7 @@ export async function deleteSession(
     },
     "exclusive",
   );
-  deps.headSignal.moved(key.tenantId, answer.sessionId);
+  deps.watches.moved(key.tenantId, answer.sessionId);
   return answer;
 }
 

@@ -18,8 +18,9 @@ const pageSize = 500;
 const maxSequence = 2 ** 31 - 1;
 
 /**
- * The session, then each move of its head. Moves are read from the head log, never from the signal, so none is lost or
- * doubled, whichever server wrote it; the signal only makes those of this server arrive at once.
+ * The session, then each move of its head. Moves come from the head log, whichever server wrote them, so none is lost or
+ * doubled: by way of the feed that all watchers of the session share, or, for who is further behind, read here. Nothing is
+ * kept for a client that is slow: it goes on where it was when it has room again.
  */
 export async function* watchSession(
   deps: LedgerDeps,
@@ -30,22 +31,42 @@ export async function* watchSession(
   const found = await deps.sessions.find(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
   const { id: sessionId, headSequence } = found.row;
-  const listener = deps.headSignal.listen(tenantId, sessionId, signal);
+  const watch = deps.watches.open(found.row, signal);
   try {
     yield { $case: "watching", value: viewSession(found) };
     let sequence = Math.min(command.afterSequence ?? headSequence, maxSequence);
     while (!signal?.aborted) {
-      const moves = await deps.sessions.headMoves(tenantId, sessionId, sequence, pageSize);
-      for (const move of moves) yield { $case: "headMoved", value: viewHeadMove(move) };
-      sequence = moves.at(-1)?.sequence ?? sequence;
-      if (moves.length === pageSize) continue;
-      if (moves.length === 0 && !(await deps.sessions.find(tenantId, sessionId))) {
+      const { sequence: known, isDeleted } = watch.feed;
+      const moves = watch.feed.movesAfter(sequence) ?? readLog(deps, tenantId, sessionId, sequence, signal);
+      for await (const value of moves) {
+        yield { $case: "headMoved", value };
+        sequence = value.sequence;
+      }
+      sequence = Math.max(sequence, known);
+      if (isDeleted) {
         yield { $case: "deleted", value: { sessionId } };
         return;
       }
-      await listener.wait(deps.watchPollMs);
+      await watch.wait();
     }
   } finally {
-    listener.close();
+    watch.close();
+  }
+}
+
+async function* readLog(
+  deps: LedgerDeps,
+  tenantId: string,
+  sessionId: string,
+  afterSequence: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<HeadMove> {
+  let sequence = afterSequence;
+  let isEnd = false;
+  while (!isEnd && !signal?.aborted) {
+    const moves = await deps.sessions.headMoves(tenantId, sessionId, sequence, pageSize);
+    for (const move of moves) yield viewHeadMove(move);
+    sequence = moves.at(-1)?.sequence ?? sequence;
+    isEnd = moves.length < pageSize;
   }
 }

@@ -32,6 +32,11 @@ export interface Database {
   readonly dialect: Dialect;
   readonly reader: PrismaClient;
   readonly sqlReader: Sql;
+  /**
+   * The same text as before only if nobody else committed anything since. Costs the same however much was written.
+   * What this process itself commits may change it (PostgreSQL) or not (SQLite).
+   */
+  changeMark(): Promise<string>;
   /** Runs hand-written SQL in one transaction. A throw rolls it back. */
   sqlTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Runs the Prisma client in one transaction, again when another writer was faster. A throw rolls it back. */
@@ -104,6 +109,7 @@ function assemble(
     dialect,
     reader: readerClient,
     sqlReader: sqlOn(reader, dialect),
+    changeMark: () => readChangeMark(sqlOn(writer, dialect)),
     sqlTransaction: (work) => runSqlTransaction(writer, dialect, work),
     transaction: (work) => runTransaction(writerClient, work),
     async close() {
@@ -113,6 +119,20 @@ function assemble(
       if (reader !== writer) await reader.dispose();
     },
   };
+}
+
+/**
+ * SQLite counts for each connection what others committed. PostgreSQL's snapshot names the transactions that are not finished and the
+ * first that had not begun: one that commits leaves the list, or is beyond what had begun, so the text differs.
+ */
+const changeMarkSql = {
+  sqlite: "PRAGMA data_version",
+  postgresql: "SELECT CAST(pg_current_snapshot() AS TEXT)",
+};
+
+async function readChangeMark(writer: Sql): Promise<string> {
+  const [row] = await writer.query(changeMarkSql[writer.dialect], []);
+  return String(row![0]);
 }
 
 async function runSqlTransaction<T>(
