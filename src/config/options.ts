@@ -275,7 +275,7 @@ export const configOptions = {
     env: "QUIRE_WATCH_POLL_MS",
     flag: "--watch-poll-ms",
     placeholder: "ms",
-    description: "how often watchers look for what other servers of the same database wrote",
+    description: "how often watched sessions are looked at for what other servers of the same database wrote",
     fallback: 500,
     parse: wholeNumber(10, 60_000),
   }),

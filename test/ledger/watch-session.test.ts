@@ -3,9 +3,11 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { HeadMoveCause } from "../../src/contract/gen/quire/v1/session.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
 import { user } from "../support/messages.js";
+import { startPostgres } from "../support/postgres.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { type LedgerCalls, ledgerCalls, type WatchEvent, type Watcher } from "./ledger-calls.js";
 
+const postgres = await startPostgres();
 let server: TestServer;
 let ledger: LedgerCalls;
 
@@ -15,7 +17,10 @@ beforeAll(async () => {
   ledger = ledgerCalls(server.ledger);
 });
 
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  await postgres?.stop();
+});
 
 function watch(calls: LedgerCalls, session: string, afterSequence?: number): Watcher {
   const watcher = calls.watch({ session, ...(afterSequence === undefined ? {} : { afterSequence }) });
@@ -160,8 +165,8 @@ test("watch: the stream ends after the session is deleted, and says so last", as
   expect(await failure(ledger.watch({ session: id }).next())).toMatchObject({ reason: "SESSION_NOT_FOUND" });
 });
 
-test("watch: what another server on the same database writes is found by looking", async () => {
-  const other = await startTestServer({ database: server.config.database, watchPollMs: 20 });
+async function findElsewhere(ledger: LedgerCalls, database: string): Promise<void> {
+  const other = await startTestServer({ database, watchPollMs: 20 });
   onTestFinished(() => other.stop());
   const elsewhere = ledgerCalls(other.ledger);
   const { id } = await ledger.session();
@@ -174,4 +179,17 @@ test("watch: what another server on the same database writes is found by looking
   }
   await ledger.deleteSession({ session: id });
   expect((await watcher.rest()).map((event) => event.$case)).toEqual(["deleted"]);
-});
+}
+
+test("watch: what another server on the same database writes is found by looking", () =>
+  findElsewhere(ledger, server.config.database));
+
+test.skipIf(postgres === undefined)(
+  "watch: what another server on the same PostgreSQL writes is found by looking",
+  async () => {
+    const { url } = postgres!;
+    const one = await startTestServer({ database: url, watchPollMs: 60_000 });
+    onTestFinished(() => one.stop());
+    await findElsewhere(ledgerCalls(one.ledger), url);
+  },
+);
