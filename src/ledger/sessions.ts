@@ -11,6 +11,7 @@ import {
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
+import { limitReached, limits } from "./limits.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 import { headMoved } from "./turn-draft.js";
 import { viewSession } from "./views.js";
@@ -44,6 +45,8 @@ function newSession(deps: LedgerDeps, tenantId: string, label: string, nowUs: bi
     workspacePath: "",
     metadataJson: "{}",
     forkedFromTurnId: null,
+    forkedFromSessionId: null,
+    forkCount: 0,
     parentSessionId: null,
     parentTurnId: null,
     spawningCallId: null,
@@ -272,16 +275,23 @@ export async function forkSession(
       metadataJson: JSON.stringify(command.metadata),
     };
     // A session without turns forks into another one without turns.
-    if (turnId === null) return sessionAnswer(await sessions.insert(base));
+    if (turnId === null) {
+      const forked = await sessions.insert({ ...base, forkedFromSessionId: origin!.id });
+      await countFork(sessions, origin!.id);
+      return sessionAnswer(forked);
+    }
     const head = requireFinished(await sessions.findTurn(turnId), turnId);
+    const forkedFromSessionId = origin?.id ?? head.sessionId;
     const forked = await sessions.insert({
       ...base,
+      forkedFromSessionId,
       headTurnId: head.id,
       headBranchId: head.branchId,
       headDepth: head.depth,
       headSequence: 1,
       forkedFromTurnId: head.id,
     });
+    await countFork(sessions, forkedFromSessionId);
     await sessions.logHeadMove({
       tenantId: key.tenantId,
       sessionId: base.id,
@@ -293,6 +303,12 @@ export async function forkSession(
     });
     return sessionAnswer(forked);
   });
+}
+
+/** After the fork is inserted: names are locked before sessions, by everyone. */
+async function countFork(sessions: SessionTransaction, originId: string): Promise<void> {
+  if (await sessions.addFork(originId, limits.forks)) return;
+  throw limitReached("forks", limits.forks, (await sessions.find(originId)).row.label);
 }
 
 export interface AliasSession {
@@ -326,6 +342,9 @@ export async function aliasSession(
         violations: [{ field: "alias", description: "is taken" }],
       });
     }
+    const isNew = owner?.row.id !== session.row.id;
+    if (isNew && (await sessions.hasAliases(session.row.id, limits.aliases)))
+      throw limitReached("aliases", limits.aliases, session.row.label);
     await sessions.putAlias(alias, session.row.id, nowUs);
     return sessionAnswer(await sessions.find(session.row.id));
   });

@@ -309,6 +309,14 @@ const cases: { readonly [Key in Reason]: Case } = {
     const { context } = await assembly.build({ session, capsule: "short" });
     return () => assembly.reportOverflow(context!.assemblyId);
   }),
+  LIMIT_REACHED: refused({ metadata: { limit: "aliases", max: "1000" } }, async ({ session }) => {
+    const database = openDatabase(join(server.folder, "quire.db"));
+    database
+      .prepare("INSERT INTO session_aliases SELECT 'default', 'name-' || value, ?, 0 FROM json_each(?)")
+      .run(session, JSON.stringify(Array.from({ length: 1_000 }, (_, index) => index)));
+    database.close();
+    return () => ledger.aliasSession({ alias: "one too many", session });
+  }),
 };
 
 /** So many turns under a head; the id of the last. */

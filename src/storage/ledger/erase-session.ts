@@ -43,6 +43,12 @@ export async function eraseSession(tx: PrismaTransaction, session: SessionRow): 
   await tx.receipt.deleteMany({ where: { tenantId, sessionId } });
   await tx.contextPin.deleteMany({ where: { tenantId, sessionId } });
   await tx.session.delete({ where: { tenantId_id: { tenantId, id: sessionId } } });
+  if (session.forkedFromSessionId !== null) {
+    await tx.session.updateMany({
+      where: { tenantId, id: session.forkedFromSessionId, forkCount: { gt: 0 } },
+      data: { forkCount: { decrement: 1 } },
+    });
+  }
   await tx.erasureEpoch.upsert({
     where: { tenantId },
     create: { tenantId, epoch: 1 },

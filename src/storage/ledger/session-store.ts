@@ -181,6 +181,16 @@ export class SessionTransaction {
     await this.tx.headMove.create({ data: move });
   }
 
+  /** Counts a fork of the session, unless it has so many; true, too, for a session that is gone. */
+  async addFork(sessionId: string, max: number): Promise<boolean> {
+    const where = { tenantId: this.tenantId, id: sessionId };
+    const { count } = await this.tx.session.updateMany({
+      where: { ...where, forkCount: { lt: max } },
+      data: { forkCount: { increment: 1 } },
+    });
+    return count === 1 || (await this.tx.session.count({ where })) === 0;
+  }
+
   async findTurn(turnId: string): Promise<TurnRow | undefined> {
     const row = await this.tx.turn.findUnique({
       where: { tenantId_id: { tenantId: this.tenantId, id: turnId } },
@@ -199,6 +209,15 @@ export class SessionTransaction {
   async isLabel(name: string): Promise<boolean> {
     await this.lockName(name);
     return (await this.tx.session.count({ where: { tenantId: this.tenantId, label: name } })) > 0;
+  }
+
+  /** Whether the session has so many aliases, or more. It gets no others until the transaction ends. */
+  async hasAliases(sessionId: string, count: number): Promise<boolean> {
+    await this.lockSession(sessionId);
+    const where = { tenantId: this.tenantId, sessionId };
+    return (
+      (await this.tx.sessionAlias.findFirst({ where, orderBy: { alias: "asc" }, skip: count - 1 })) !== null
+    );
   }
 
   async putAlias(alias: string, sessionId: string, createdUs: bigint): Promise<void> {

@@ -8,7 +8,7 @@ import { appendMessages } from "../../../src/ledger/append-messages.js";
 import { beginTurn } from "../../../src/ledger/begin-turn.js";
 import { completeTurn } from "../../../src/ledger/complete-turn.js";
 import type { LedgerDeps } from "../../../src/ledger/deps.js";
-import { createLedger } from "../../../src/ledger/ledger.js";
+import { createLedger, type LedgerOptions } from "../../../src/ledger/ledger.js";
 import { recordTurn } from "../../../src/ledger/record-turn.js";
 import {
   aliasSession,
@@ -33,7 +33,10 @@ export class OpenLedger {
   readonly deps: LedgerDeps;
   readonly database: Database;
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    watching: Pick<LedgerOptions, "watchPollMs" | "onWatchFailure"> = { watchPollMs: 100 },
+  ) {
     this.database = database;
     this.deps = createLedger({
       database: {
@@ -45,7 +48,7 @@ export class OpenLedger {
       },
       counter: new TokenCounter(),
       historyCacheBytes: 0,
-      watchPollMs: 100,
+      ...watching,
     });
   }
 
@@ -54,6 +57,7 @@ export class OpenLedger {
   }
 
   async close(): Promise<void> {
+    await this.deps.watches.close();
     await this.deps.writer.idle();
     await this.database.close();
   }
@@ -115,11 +119,19 @@ export class OpenLedger {
     return updateSession(this.deps, writeKey(tenantId, "UpdateSession", whole, ...codecs), whole);
   }
 
-  async fork(turnId: string, label = ""): Promise<string> {
-    const whole = wire.ForkSessionRequest.create({ from: { $case: "turnId", value: turnId }, label });
+  fork(turnId: string, label = ""): Promise<string> {
+    return this.forkFrom({ $case: "turnId", value: turnId }, label);
+  }
+
+  forkSession(session: string, label = ""): Promise<string> {
+    return this.forkFrom({ $case: "session", value: session }, label);
+  }
+
+  private async forkFrom(from: NonNullable<wire.ForkSessionRequest["from"]>, label: string): Promise<string> {
+    const whole = wire.ForkSessionRequest.create({ from, label });
     const codecs = [wire.ForkSessionRequest, wire.ForkSessionResponse] as const;
     const key = writeKey(tenantId, "ForkSession", whole, ...codecs);
-    const { session } = await forkSession(this.deps, key, { ...whole, from: whole.from! });
+    const { session } = await forkSession(this.deps, key, { ...whole, from });
     return session!.id;
   }
 

@@ -290,7 +290,7 @@ export const ErrorReason = {
    */
   SERVER_BUSY: "ERROR_REASON_SERVER_BUSY",
   /**
-   * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED: a session has as many watchers, forks or aliases as it may have. RESOURCE_EXHAUSTED; nothing was done.
+   * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED: a session has as many watchers, forks or aliases as it may have, or the server as many watchers. `limit` is `watchers`, `forks`, `aliases` or `server_watchers`. RESOURCE_EXHAUSTED; nothing was done.
    *
    *   { "reason": "LIMIT_REACHED", "domain": "quire.v1", "metadata": { "limit": "aliases", "max": "1000", "session": "support" } }
    */

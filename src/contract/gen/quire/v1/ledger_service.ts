@@ -4264,9 +4264,10 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): DeleteSessionResponse => DeleteSessionResponse.decode(value),
   },
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied.
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
    */
   forkSession: {
     path: "/quire.v1.LedgerService/ForkSession" as const,
@@ -4278,10 +4279,10 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): ForkSessionResponse => ForkSessionResponse.decode(value),
   },
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away.
+   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away).
+   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
    */
   aliasSession: {
     path: "/quire.v1.LedgerService/AliasSession" as const,
@@ -4437,7 +4438,8 @@ export const LedgerServiceService = {
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. Errors: SESSION_NOT_FOUND.
+   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession: {
     path: "/quire.v1.LedgerService/WatchSession" as const,
@@ -4486,16 +4488,17 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   deleteSession: handleUnaryCall<DeleteSessionRequest, DeleteSessionResponse>;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied.
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
    */
   forkSession: handleUnaryCall<ForkSessionRequest, ForkSessionResponse>;
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away.
+   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away).
+   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
    */
   aliasSession: handleUnaryCall<AliasSessionRequest, AliasSessionResponse>;
   /**
@@ -4564,7 +4567,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. Errors: SESSION_NOT_FOUND.
+   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession: handleServerStreamingCall<WatchSessionRequest, WatchSessionResponse>;
 }
@@ -4674,9 +4678,10 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied.
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
    */
   forkSession(
     request: ForkSessionRequest,
@@ -4694,10 +4699,10 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForkSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away.
+   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away).
+   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
    */
   aliasSession(
     request: AliasSessionRequest,
@@ -4900,7 +4905,8 @@ export interface LedgerServiceClient extends Client {
    * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. Errors: SESSION_NOT_FOUND.
+   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession(
     request: WatchSessionRequest,

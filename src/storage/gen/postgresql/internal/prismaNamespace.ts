@@ -1925,6 +1925,8 @@ export const SessionScalarFieldEnum = {
   workspacePath: 'workspacePath',
   metadataJson: 'metadataJson',
   forkedFromTurnId: 'forkedFromTurnId',
+  forkedFromSessionId: 'forkedFromSessionId',
+  forkCount: 'forkCount',
   parentSessionId: 'parentSessionId',
   parentTurnId: 'parentTurnId',
   spawningCallId: 'spawningCallId',

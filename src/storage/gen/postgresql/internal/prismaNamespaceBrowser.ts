@@ -133,6 +133,8 @@ export const SessionScalarFieldEnum = {
   workspacePath: 'workspacePath',
   metadataJson: 'metadataJson',
   forkedFromTurnId: 'forkedFromTurnId',
+  forkedFromSessionId: 'forkedFromSessionId',
+  forkCount: 'forkCount',
   parentSessionId: 'parentSessionId',
   parentTurnId: 'parentTurnId',
   spawningCallId: 'spawningCallId',

@@ -29,6 +29,7 @@ export type AggregateSession = {
 export type SessionAvgAggregateOutputType = {
   headDepth: number | null
   headSequence: number | null
+  forkCount: number | null
   createdUs: number | null
   updatedUs: number | null
 }
@@ -36,6 +37,7 @@ export type SessionAvgAggregateOutputType = {
 export type SessionSumAggregateOutputType = {
   headDepth: number | null
   headSequence: number | null
+  forkCount: number | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -51,6 +53,8 @@ export type SessionMinAggregateOutputType = {
   workspacePath: string | null
   metadataJson: string | null
   forkedFromTurnId: string | null
+  forkedFromSessionId: string | null
+  forkCount: number | null
   parentSessionId: string | null
   parentTurnId: string | null
   spawningCallId: string | null
@@ -71,6 +75,8 @@ export type SessionMaxAggregateOutputType = {
   workspacePath: string | null
   metadataJson: string | null
   forkedFromTurnId: string | null
+  forkedFromSessionId: string | null
+  forkCount: number | null
   parentSessionId: string | null
   parentTurnId: string | null
   spawningCallId: string | null
@@ -91,6 +97,8 @@ export type SessionCountAggregateOutputType = {
   workspacePath: number
   metadataJson: number
   forkedFromTurnId: number
+  forkedFromSessionId: number
+  forkCount: number
   parentSessionId: number
   parentTurnId: number
   spawningCallId: number
@@ -105,6 +113,7 @@ export type SessionCountAggregateOutputType = {
 export type SessionAvgAggregateInputType = {
   headDepth?: true
   headSequence?: true
+  forkCount?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -112,6 +121,7 @@ export type SessionAvgAggregateInputType = {
 export type SessionSumAggregateInputType = {
   headDepth?: true
   headSequence?: true
+  forkCount?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -127,6 +137,8 @@ export type SessionMinAggregateInputType = {
   workspacePath?: true
   metadataJson?: true
   forkedFromTurnId?: true
+  forkedFromSessionId?: true
+  forkCount?: true
   parentSessionId?: true
   parentTurnId?: true
   spawningCallId?: true
@@ -147,6 +159,8 @@ export type SessionMaxAggregateInputType = {
   workspacePath?: true
   metadataJson?: true
   forkedFromTurnId?: true
+  forkedFromSessionId?: true
+  forkCount?: true
   parentSessionId?: true
   parentTurnId?: true
   spawningCallId?: true
@@ -167,6 +181,8 @@ export type SessionCountAggregateInputType = {
   workspacePath?: true
   metadataJson?: true
   forkedFromTurnId?: true
+  forkedFromSessionId?: true
+  forkCount?: true
   parentSessionId?: true
   parentTurnId?: true
   spawningCallId?: true
@@ -274,6 +290,8 @@ export type SessionGroupByOutputType = {
   workspacePath: string
   metadataJson: string
   forkedFromTurnId: string | null
+  forkedFromSessionId: string | null
+  forkCount: number
   parentSessionId: string | null
   parentTurnId: string | null
   spawningCallId: string | null
@@ -317,6 +335,8 @@ export type SessionWhereInput = {
   workspacePath?: Prisma.StringFilter<"Session"> | string
   metadataJson?: Prisma.StringFilter<"Session"> | string
   forkedFromTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
+  forkedFromSessionId?: Prisma.StringNullableFilter<"Session"> | string | null
+  forkCount?: Prisma.IntFilter<"Session"> | number
   parentSessionId?: Prisma.StringNullableFilter<"Session"> | string | null
   parentTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
   spawningCallId?: Prisma.StringNullableFilter<"Session"> | string | null
@@ -337,6 +357,8 @@ export type SessionOrderByWithRelationInput = {
   workspacePath?: Prisma.SortOrder
   metadataJson?: Prisma.SortOrder
   forkedFromTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
+  forkedFromSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   parentSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   parentTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
   spawningCallId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -362,6 +384,8 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   workspacePath?: Prisma.StringFilter<"Session"> | string
   metadataJson?: Prisma.StringFilter<"Session"> | string
   forkedFromTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
+  forkedFromSessionId?: Prisma.StringNullableFilter<"Session"> | string | null
+  forkCount?: Prisma.IntFilter<"Session"> | number
   parentSessionId?: Prisma.StringNullableFilter<"Session"> | string | null
   parentTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
   spawningCallId?: Prisma.StringNullableFilter<"Session"> | string | null
@@ -382,6 +406,8 @@ export type SessionOrderByWithAggregationInput = {
   workspacePath?: Prisma.SortOrder
   metadataJson?: Prisma.SortOrder
   forkedFromTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
+  forkedFromSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   parentSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   parentTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
   spawningCallId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -410,6 +436,8 @@ export type SessionScalarWhereWithAggregatesInput = {
   workspacePath?: Prisma.StringWithAggregatesFilter<"Session"> | string
   metadataJson?: Prisma.StringWithAggregatesFilter<"Session"> | string
   forkedFromTurnId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  forkedFromSessionId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  forkCount?: Prisma.IntWithAggregatesFilter<"Session"> | number
   parentSessionId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   parentTurnId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   spawningCallId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
@@ -430,6 +458,8 @@ export type SessionCreateInput = {
   workspacePath?: string
   metadataJson?: string
   forkedFromTurnId?: string | null
+  forkedFromSessionId?: string | null
+  forkCount?: number
   parentSessionId?: string | null
   parentTurnId?: string | null
   spawningCallId?: string | null
@@ -450,6 +480,8 @@ export type SessionUncheckedCreateInput = {
   workspacePath?: string
   metadataJson?: string
   forkedFromTurnId?: string | null
+  forkedFromSessionId?: string | null
+  forkCount?: number
   parentSessionId?: string | null
   parentTurnId?: string | null
   spawningCallId?: string | null
@@ -470,6 +502,8 @@ export type SessionUpdateInput = {
   workspacePath?: Prisma.StringFieldUpdateOperationsInput | string
   metadataJson?: Prisma.StringFieldUpdateOperationsInput | string
   forkedFromTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkedFromSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkCount?: Prisma.IntFieldUpdateOperationsInput | number
   parentSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   parentTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -490,6 +524,8 @@ export type SessionUncheckedUpdateInput = {
   workspacePath?: Prisma.StringFieldUpdateOperationsInput | string
   metadataJson?: Prisma.StringFieldUpdateOperationsInput | string
   forkedFromTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkedFromSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkCount?: Prisma.IntFieldUpdateOperationsInput | number
   parentSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   parentTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -510,6 +546,8 @@ export type SessionCreateManyInput = {
   workspacePath?: string
   metadataJson?: string
   forkedFromTurnId?: string | null
+  forkedFromSessionId?: string | null
+  forkCount?: number
   parentSessionId?: string | null
   parentTurnId?: string | null
   spawningCallId?: string | null
@@ -530,6 +568,8 @@ export type SessionUpdateManyMutationInput = {
   workspacePath?: Prisma.StringFieldUpdateOperationsInput | string
   metadataJson?: Prisma.StringFieldUpdateOperationsInput | string
   forkedFromTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkedFromSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkCount?: Prisma.IntFieldUpdateOperationsInput | number
   parentSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   parentTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -550,6 +590,8 @@ export type SessionUncheckedUpdateManyInput = {
   workspacePath?: Prisma.StringFieldUpdateOperationsInput | string
   metadataJson?: Prisma.StringFieldUpdateOperationsInput | string
   forkedFromTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkedFromSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  forkCount?: Prisma.IntFieldUpdateOperationsInput | number
   parentSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   parentTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -580,6 +622,8 @@ export type SessionCountOrderByAggregateInput = {
   workspacePath?: Prisma.SortOrder
   metadataJson?: Prisma.SortOrder
   forkedFromTurnId?: Prisma.SortOrder
+  forkedFromSessionId?: Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   parentSessionId?: Prisma.SortOrder
   parentTurnId?: Prisma.SortOrder
   spawningCallId?: Prisma.SortOrder
@@ -592,6 +636,7 @@ export type SessionCountOrderByAggregateInput = {
 export type SessionAvgOrderByAggregateInput = {
   headDepth?: Prisma.SortOrder
   headSequence?: Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -607,6 +652,8 @@ export type SessionMaxOrderByAggregateInput = {
   workspacePath?: Prisma.SortOrder
   metadataJson?: Prisma.SortOrder
   forkedFromTurnId?: Prisma.SortOrder
+  forkedFromSessionId?: Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   parentSessionId?: Prisma.SortOrder
   parentTurnId?: Prisma.SortOrder
   spawningCallId?: Prisma.SortOrder
@@ -627,6 +674,8 @@ export type SessionMinOrderByAggregateInput = {
   workspacePath?: Prisma.SortOrder
   metadataJson?: Prisma.SortOrder
   forkedFromTurnId?: Prisma.SortOrder
+  forkedFromSessionId?: Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   parentSessionId?: Prisma.SortOrder
   parentTurnId?: Prisma.SortOrder
   spawningCallId?: Prisma.SortOrder
@@ -639,6 +688,7 @@ export type SessionMinOrderByAggregateInput = {
 export type SessionSumOrderByAggregateInput = {
   headDepth?: Prisma.SortOrder
   headSequence?: Prisma.SortOrder
+  forkCount?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -660,6 +710,8 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   workspacePath?: boolean
   metadataJson?: boolean
   forkedFromTurnId?: boolean
+  forkedFromSessionId?: boolean
+  forkCount?: boolean
   parentSessionId?: boolean
   parentTurnId?: boolean
   spawningCallId?: boolean
@@ -680,6 +732,8 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   workspacePath?: boolean
   metadataJson?: boolean
   forkedFromTurnId?: boolean
+  forkedFromSessionId?: boolean
+  forkCount?: boolean
   parentSessionId?: boolean
   parentTurnId?: boolean
   spawningCallId?: boolean
@@ -700,6 +754,8 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   workspacePath?: boolean
   metadataJson?: boolean
   forkedFromTurnId?: boolean
+  forkedFromSessionId?: boolean
+  forkCount?: boolean
   parentSessionId?: boolean
   parentTurnId?: boolean
   spawningCallId?: boolean
@@ -720,6 +776,8 @@ export type SessionSelectScalar = {
   workspacePath?: boolean
   metadataJson?: boolean
   forkedFromTurnId?: boolean
+  forkedFromSessionId?: boolean
+  forkCount?: boolean
   parentSessionId?: boolean
   parentTurnId?: boolean
   spawningCallId?: boolean
@@ -729,7 +787,7 @@ export type SessionSelectScalar = {
   updatedUs?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
 
 export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Session"
@@ -745,6 +803,14 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     workspacePath: string
     metadataJson: string
     forkedFromTurnId: string | null
+    /**
+     * The session whose forks this one is counted among.
+     */
+    forkedFromSessionId: string | null
+    /**
+     * How many sessions say so of this one. Kept with them, since counting them anew would take longer with each.
+     */
+    forkCount: number
     parentSessionId: string | null
     parentTurnId: string | null
     spawningCallId: string | null
@@ -1185,6 +1251,8 @@ export interface SessionFieldRefs {
   readonly workspacePath: Prisma.FieldRef<"Session", 'String'>
   readonly metadataJson: Prisma.FieldRef<"Session", 'String'>
   readonly forkedFromTurnId: Prisma.FieldRef<"Session", 'String'>
+  readonly forkedFromSessionId: Prisma.FieldRef<"Session", 'String'>
+  readonly forkCount: Prisma.FieldRef<"Session", 'Int'>
   readonly parentSessionId: Prisma.FieldRef<"Session", 'String'>
   readonly parentTurnId: Prisma.FieldRef<"Session", 'String'>
   readonly spawningCallId: Prisma.FieldRef<"Session", 'String'>

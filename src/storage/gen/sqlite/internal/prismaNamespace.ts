@@ -1922,6 +1922,8 @@ export const SessionScalarFieldEnum = {
   workspacePath: 'workspacePath',
   metadataJson: 'metadataJson',
   forkedFromTurnId: 'forkedFromTurnId',
+  forkedFromSessionId: 'forkedFromSessionId',
+  forkCount: 'forkCount',
   parentSessionId: 'parentSessionId',
   parentTurnId: 'parentTurnId',
   spawningCallId: 'spawningCallId',

@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "sessions" ADD COLUMN "forked_from_session_id" TEXT;
+ALTER TABLE "sessions" ADD COLUMN "fork_count" INTEGER NOT NULL DEFAULT 0;
