@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { LRUCache } from "lru-cache";
 import { Calibrator } from "./assembly/calibrator.js";
 import { Compactor } from "./assembly/compaction/compactor.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
+import { RecentReceipts } from "./assembly/recent-receipts.js";
 import { createSystemCache } from "./assembly/system.js";
 import { loadTemplates } from "./assembly/templates.js";
 import { createToolsCache } from "./assembly/tools.js";
@@ -14,7 +14,8 @@ import { parseContextSettings } from "./capsule/context-settings.js";
 import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
 import type { Config } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
-import type { Receipt } from "./contract/gen/quire/v1/assembly.js";
+import type { MemoryUse } from "./domain/bounded-cache.js";
+import { Caches } from "./domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
@@ -36,6 +37,8 @@ export interface Engine {
   readonly capsules: CapsuleDeps;
   readonly workspaces: WorkspaceDeps;
   readonly assembly: AssemblyDeps;
+  /** All that is kept in memory, each with its bound. */
+  readonly caches: readonly MemoryUse[];
   /** Finishes what is being written and closes. */
   close(): Promise<void>;
 }
@@ -43,6 +46,8 @@ export interface Engine {
 export interface EngineOptions {
   readonly clock?: Clock;
   readonly ids?: Ids;
+  /** Where caches are made; their sizes are a share of the usual ones. */
+  readonly caches?: Caches;
 }
 
 const hourMs = 3_600_000;
@@ -52,7 +57,7 @@ export async function openEngine(
   logger: Logger,
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { clock = systemClock, ids = systemIds } = options;
+  const { clock = systemClock, ids = systemIds, caches = new Caches() } = options;
   const knobTable = config.knobTableFile
     ? parseKnobTable(readFileSync(config.knobTableFile, "utf8"))
     : defaultKnobTable;
@@ -60,7 +65,7 @@ export async function openEngine(
   const settings = config.contextSettingsFile
     ? parseContextSettings(readFileSync(config.contextSettingsFile, "utf8"))
     : undefined;
-  const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize });
+  const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize, caches });
   const counter = new TokenCounter();
   counter.prepare();
   const offload = new Offload(Math.min(2, availableParallelism()));
@@ -73,25 +78,28 @@ export async function openEngine(
     historyCacheBytes,
     watchPollMs,
     onWatchFailure,
+    caches,
     clock,
     ids,
   });
-  const capsules = createCapsules({ database, knobTable, clock, ids });
-  const workspaces = createWorkspaces({ database, counter, clock, ids });
-  const receipts = new ReceiptStore(database, warn("receipts could not be written"));
+  const capsules = createCapsules({ database, knobTable, caches, clock, ids });
+  const workspaces = createWorkspaces({ database, counter, caches, clock, ids });
+  const receipts = new ReceiptStore(database, warn("receipts could not be written"), caches);
   const templates = loadTemplates(config.templatesFolder);
   const summaryTemplate = templates.texts.summary;
   const count = (text: string) => countTokens(text, "o200k_base");
-  const summarizers = summarizerSet(config, count, summaryTemplate);
+  const summarizers = summarizerSet(config, count, summaryTemplate, caches);
   const compactor = new Compactor(
     { ledger, summarizers, summaryTemplate, counter, clock, ids },
     warn("a compaction could not be made"),
+    caches,
   );
   const calibrator = new Calibrator(
     new CalibrationStore(database),
     catalogue,
     clock,
     warn("calibrations could not be read or written"),
+    caches,
   );
   const assembly: AssemblyDeps = {
     ledger,
@@ -100,15 +108,15 @@ export async function openEngine(
     capsules: capsules.reader,
     workspaces: workspaces.reader,
     receipts,
-    recentReceipts: new LRUCache<string, Receipt>({ max: 10_000 }),
+    recentReceipts: new RecentReceipts(receipts, caches),
     counter,
     offload,
     catalogue,
     knobTable,
     override: new OperatorOverride(config.primeFile),
     templates,
-    systemCache: createSystemCache(),
-    toolsCache: createToolsCache(),
+    systemCache: createSystemCache(caches),
+    toolsCache: createToolsCache(caches),
     settings,
     clock,
     ids,
@@ -128,6 +136,7 @@ export async function openEngine(
     capsules,
     workspaces,
     assembly,
+    caches: caches.uses,
     async close() {
       clearInterval(timer);
       await ledger.watches.close();

@@ -4,7 +4,6 @@ import { fromMicroseconds } from "../domain/clock.js";
 import type { TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { AssemblyDeps } from "./deps.js";
-import { recentReceipt } from "./prefix/pin.js";
 
 /** Less of what was predicted than this was read: something was missed. */
 const hitShare = 0.9;
@@ -40,7 +39,7 @@ async function lastTurns(
 }
 
 async function cacheTurn(deps: AssemblyDeps, row: TurnRow): Promise<CacheTurn> {
-  const receipt = row.assemblyId ? await recentReceipt(deps, row.tenantId, row.assemblyId) : undefined;
+  const receipt = row.assemblyId ? await deps.recentReceipts.find(row.tenantId, row.assemblyId) : undefined;
   const predicted = receipt?.cachePlan;
   const inputTokens = Number(row.inputTokens ?? 0);
   const cachedInputTokens = Number(row.cachedInputTokens ?? 0);

@@ -1,7 +1,7 @@
-import { LRUCache } from "lru-cache";
 import {
   type Calibration,
   cataloguePrior,
+  keptObservations,
   observedRatio,
   type Prior,
   type ReportedUsage,
@@ -9,7 +9,10 @@ import {
 } from "../budget/calibration.js";
 import { type Catalogue, type FoundModel, findModel } from "../budget/catalogue.js";
 import { scaleOf, type TokenScale } from "../budget/token-scale.js";
+import type { BoundedCache, MemoryUse } from "../domain/bounded-cache.js";
+import { Caches } from "../domain/caches.js";
 import { type Clock, toMicroseconds } from "../domain/clock.js";
+import { megabyte, textBytes } from "../domain/memory-size.js";
 import type { CalibrationKey, CalibrationStore } from "../storage/assembly/calibration-store.js";
 import { CalibrationState, type MergeCalibration } from "./calibration-state.js";
 
@@ -25,6 +28,7 @@ interface Entry extends CalibrationKey {
   /** When it was last read, or tried to. */
   readAtMs: number;
   firstRead: Promise<void> | undefined;
+  isBeingRead: boolean;
 }
 
 /** The tenant under which all tenants are calibrated together. */
@@ -33,17 +37,23 @@ const readAgainAfterMs = 5_000;
 const writeAfterMs = 1_000;
 /** So many calibrations are written in one transaction: it holds up the writers of turns. */
 const writeAtOnce = 16;
-const maxEntries = 10_000;
+const maxBytes = 16 * megabyte;
+/** Observations that wait, that are being written, and that are known: three lists of as many at most. */
+const stateBytes = 1_024 + 3 * 8 * keptObservations;
 
 /**
  * Learns from reported usage how many tokens models make. A tenant's own evidence comes first, then that of all tenants
  * together, then the catalogue's word. Reads from memory, which is refreshed behind the reader's back; writes behind. A crash
- * loses the last second of observations; a database that does not answer costs precision, never a call.
+ * loses the last second of observations; a database that does not answer costs precision, never a call. What it cannot take
+ * waits, within a bound; beyond that nothing new is learnt.
  */
-export class Calibrator {
-  private readonly entries = new LRUCache<string, Entry>({ max: maxEntries });
+export class Calibrator implements MemoryUse {
+  readonly name = "calibrations to be written";
+  readonly maxBytes: number;
+  private readonly known: BoundedCache<Entry>;
   /** Entries with something to write: they must not be forgotten. */
   private readonly unwritten = new Map<string, Entry>();
+  private unwrittenBytes = 0;
   private readonly reads = new Set<Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
@@ -53,13 +63,26 @@ export class Calibrator {
     private readonly catalogue: Catalogue,
     private readonly clock: Clock,
     private readonly onError: (error: unknown) => void,
-  ) {}
+    caches = new Caches(),
+  ) {
+    this.maxBytes = caches.bound(maxBytes);
+    this.known = caches.create<Entry>("calibrations", maxBytes, entryBytes);
+    caches.add(this);
+  }
+
+  get bytes(): number {
+    return this.unwrittenBytes;
+  }
+
+  get entries(): number {
+    return this.unwritten.size;
+  }
 
   async scaleFor(tenantId: string, model: FoundModel): Promise<CalibratedScale> {
     const plain = { ...scaleOf(model.entry), version: 0, evidence: 0 };
     if (plain.exact || model.name === "") return plain;
     const own = this.entry(tenantId, model.name);
-    if (this.clock.now() - own.readAtMs >= readAgainAfterMs) {
+    if (!own.isBeingRead && this.clock.now() - own.readAtMs >= readAgainAfterMs) {
       const reading = this.read(own);
       own.firstRead ??= reading;
     }
@@ -79,8 +102,11 @@ export class Calibrator {
     if (name === "" || entry.vocabulary || observation === undefined) return;
     for (const id of [tenantId, everyone]) {
       const key = keyOf(id, name);
-      if (this.unwritten.size >= maxEntries && !this.unwritten.has(key)) continue;
       const observed = this.entry(id, name);
+      if (!this.unwritten.has(key)) {
+        if (this.unwrittenBytes + entryBytes(observed) > this.maxBytes) continue;
+        this.unwrittenBytes += entryBytes(observed);
+      }
       observed.state.observe(this.priorOf(observed), observation);
       this.unwritten.set(key, observed);
     }
@@ -106,17 +132,19 @@ export class Calibrator {
     this.flushing = this.flushing.then(() => this.writeAll());
     return this.flushing;
   }
+
   private entry(tenantId: string, model: string): Entry {
     const key = keyOf(tenantId, model);
-    const known = this.unwritten.get(key) ?? this.entries.get(key);
+    const known = this.unwritten.get(key) ?? this.known.get(key);
     if (known) return known;
     const state = new CalibrationState();
     const made: Entry = {
       ...{ tenantId, model, state },
       readAtMs: Number.NEGATIVE_INFINITY,
       firstRead: undefined,
+      isBeingRead: false,
     };
-    this.entries.set(key, made);
+    this.known.set(key, made);
     return made;
   }
 
@@ -129,6 +157,7 @@ export class Calibrator {
 
   private read(own: Entry): Promise<void> {
     own.readAtMs = this.clock.now();
+    own.isBeingRead = true;
     const reading = this.store
       .find(own.tenantId, own.model)
       .then((found) => {
@@ -137,7 +166,10 @@ export class Calibrator {
         own.state.read(this.priorOf(own), found.own);
       })
       .catch(this.onError)
-      .finally(() => this.reads.delete(reading));
+      .finally(() => {
+        own.isBeingRead = false;
+        this.reads.delete(reading);
+      });
     this.reads.add(reading);
     return reading;
   }
@@ -169,10 +201,15 @@ export class Calibrator {
     }
     for (const [key, entry] of entries) {
       entry.state.wrote(this.priorOf(entry), written.get(key)!);
-      this.entries.set(key, entry);
-      if (!entry.state.isWaiting) this.unwritten.delete(key);
+      this.known.set(key, entry);
+      if (entry.state.isWaiting || !this.unwritten.delete(key)) continue;
+      this.unwrittenBytes -= entryBytes(entry);
     }
   }
+}
+
+function entryBytes({ tenantId, model }: Entry): number {
+  return stateBytes + 2 * (textBytes(tenantId) + textBytes(model));
 }
 
 function keyOf(tenantId: string, model: string): string {

@@ -1,8 +1,6 @@
-import type { LRUCache } from "lru-cache";
 import type { Catalogue } from "../budget/catalogue.js";
 import type { CapsuleReader } from "../capsule/capsule-reader.js";
 import type { KnobTable } from "../capsule/knobs.js";
-import type { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import type { Clock, Ids } from "../domain/clock.js";
 import type { ContextSettings } from "../domain/context-settings.js";
 import type { LedgerDeps } from "../ledger/deps.js";
@@ -13,6 +11,7 @@ import type { OperatorOverride } from "../workspace/operator-override.js";
 import type { WorkspaceReader } from "../workspace/workspace-reader.js";
 import type { Calibrator } from "./calibrator.js";
 import type { Compactor } from "./compaction/compactor.js";
+import type { RecentReceipts } from "./recent-receipts.js";
 import type { SystemCache } from "./system.js";
 import type { PromptTemplates } from "./templates.js";
 import type { ToolsCache } from "./tools.js";
@@ -24,8 +23,7 @@ export interface AssemblyDeps {
   readonly workspaces: WorkspaceReader;
   readonly compactor: Compactor;
   readonly receipts: ReceiptStore;
-  /** Receipts that were made or read lately: the next assembly of their session looks at them again. */
-  readonly recentReceipts: LRUCache<string, Receipt>;
+  readonly recentReceipts: RecentReceipts;
   readonly calibrator: Calibrator;
   readonly counter: TokenCounter;
   /** For work that would hold up the event loop. */

@@ -1,5 +1,6 @@
 import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import { toMicroseconds } from "../domain/clock.js";
+import { ownBytes } from "../domain/memory-size.js";
 import type { ContextUse, Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
 import type { CacheStage } from "./plan-caching.js";
@@ -15,7 +16,7 @@ export function keepReceipt(
   contextWire: Buffer,
 ): void {
   const { tools, system, history, current } = stages;
-  const systemBytes = Buffer.from(system.text);
+  const systemBytes = ownBytes(Buffer.from(system.text));
   const receipt: Receipt = {
     id: resolved.assemblyId,
     sessionId: resolved.session.id,
@@ -35,14 +36,14 @@ export function keepReceipt(
     cachePlan: cache.plan,
     prefix: cache.prefix,
   };
-  deps.recentReceipts.set(`${resolved.tenantId}/${receipt.id}`, receipt);
+  deps.recentReceipts.keep(resolved.tenantId, receipt);
   deps.receipts.add(
     {
       tenantId: resolved.tenantId,
       id: resolved.assemblyId,
       sessionId: resolved.session.id,
-      wire: Buffer.from(Receipt.encode(receipt).finish()),
-      contextWire,
+      wire: ownBytes(Receipt.encode(receipt).finish()),
+      contextWire: ownBytes(contextWire),
       systemHash: system.hash,
       toolsHash: tools.hash,
       createdUs: toMicroseconds(resolved.nowMs),

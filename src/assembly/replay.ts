@@ -8,7 +8,7 @@ import { type Message, MessageRole } from "../domain/message.js";
 import { QuireError } from "../errors/quire-error.js";
 import { decodeMessages } from "../ledger/message-codec.js";
 import { OpenState } from "../ledger/open-state.js";
-import type { StoredReceipt } from "../storage/assembly/receipt-store.js";
+import type { StoredReceipt } from "../storage/assembly/waiting-receipts.js";
 import type { CompactionRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
 import type { BuiltContext } from "./build-context.js";

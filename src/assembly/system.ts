@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import { scaled, type TokenScale, unscaled } from "../budget/token-scale.js";
 import {
   type Candidate,
@@ -7,7 +6,10 @@ import {
   type Receipt,
   type Section,
 } from "../contract/gen/quire/v1/assembly.js";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
 import { sha256 } from "../domain/hash.js";
+import { megabyte, textBytes } from "../domain/memory-size.js";
 import { AgentRole } from "../domain/turn.js";
 import { DocumentKind } from "../domain/workspace.js";
 import { renderEnvironment } from "../workspace/render-environment.js";
@@ -41,14 +43,14 @@ interface CountedPrompt {
 }
 
 /** Prompts by the hash of all that they are made from, and by their own. */
-export type SystemCache = LRUCache<string, CountedPrompt>;
+export type SystemCache = BoundedCache<CountedPrompt>;
 
-export function createSystemCache(): SystemCache {
-  return new LRUCache<string, CountedPrompt>({
-    max: 1_000,
-    maxSize: 64 * 1024 * 1024,
-    sizeCalculation: (prompt) => prompt.text.length + 1_000,
-  });
+export function createSystemCache(caches: Caches): SystemCache {
+  return caches.create<CountedPrompt>(
+    "system prompts",
+    64 * megabyte,
+    ({ text, sections }) => 1_000 + textBytes(text) + 256 * sections.length,
+  );
 }
 
 export interface SystemStage {

@@ -1,8 +1,10 @@
-import { LRUCache } from "lru-cache";
 import { scaled } from "../budget/token-scale.js";
 import type { Candidate } from "../contract/gen/quire/v1/assembly.js";
 import { ToolsLayer } from "../contract/gen/quire/v1/assembly.js";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
 import { sha256 } from "../domain/hash.js";
+import { megabyte, ownBytes, parsedJsonBytes, textBytes } from "../domain/memory-size.js";
 import { AgentRole } from "../domain/turn.js";
 import { type Tool, ToolKind, type ToolRule } from "../domain/workspace.js";
 import { toolCandidate } from "./candidates.js";
@@ -22,14 +24,21 @@ export interface ToolsStage {
 }
 
 /** Selections by the hash of all that they are made from. */
-export type ToolsCache = LRUCache<string, ToolsStage>;
+export type ToolsCache = BoundedCache<ToolsStage>;
 
-export function createToolsCache(): ToolsCache {
-  return new LRUCache<string, ToolsStage>({
-    max: 1_000,
-    maxSize: 64 * 1024 * 1024,
-    sizeCalculation: ({ wire }) => 3 * wire.length + 1_000,
-  });
+export function createToolsCache(caches: Caches): ToolsCache {
+  return caches.create<ToolsStage>("tools", 64 * megabyte, stageBytes);
+}
+
+/** The forms of a tool's schema that a renderer keeps with it: each provider has its own. */
+const schemaForms = 3;
+
+function stageBytes({ tools, rules, wire, candidates }: ToolsStage): number {
+  const schemas = tools.reduce((sum, tool) => sum + parsedJsonBytes(tool.inputSchemaJson), 0);
+  const named = candidates.reduce((sum, { name, rule }) => sum + 256 + textBytes(name) + textBytes(rule), 0);
+  const ruled = rules.reduce((sum, { tool, rule }) => sum + 256 + textBytes(`${tool}${rule?.value}`), 0);
+  // The texts of the tools, and their bytes.
+  return 1_000 + 3 * wire.length + 512 * tools.length + schemaForms * schemas + named + ruled;
 }
 
 /** The tools that remain after capabilities, permissions and role; each that does not is in the receipt with the rule that took it. */
@@ -104,7 +113,7 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
     candidates.push(toolCandidate({ name: `tool ${tool.name}`, tokens, kept: true, rule: "never cut" }));
   }
   const tools = kept.map((entry) => entry.tool);
-  const wire = Buffer.from(ToolsLayer.encode(ToolsLayer.create({ tools: [...tools] })).finish());
+  const wire = ownBytes(ToolsLayer.encode(ToolsLayer.create({ tools: [...tools] })).finish());
   // A rule for a tool that is not there would only confuse; one for a tool that the engine brings itself stays.
   const names = new Set(tools.map((tool) => tool.name));
   const rules = [...(resolved.toolset?.rules ?? []), ...request.toolRules].filter(

@@ -1,23 +1,35 @@
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import { Caches } from "../domain/caches.js";
 import type { Capsule } from "../domain/capsule.js";
+import { megabyte, ownBytes } from "../domain/memory-size.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { CapsuleStore } from "../storage/capsule/capsule-store.js";
 import { viewCapsule } from "./capsule-codec.js";
 
-const maxCacheBytes = 64 * 1024 * 1024;
+const maxCacheBytes = 64 * megabyte;
+
+interface Version {
+  readonly answer: { readonly capsule: Capsule };
+  readonly bodyBytes: number;
+}
 
 /**
- * Versions of capsules, which never change, so those that were read are kept in memory; bounded by count and by bytes. Which
+ * Versions of capsules, which never change, so those that were read are kept in memory. Which
  * capsule has a name and which version is its latest is asked each time.
  */
 export class CapsuleReader {
-  private readonly versions: LRUCache<string, { readonly capsule: Capsule }>;
+  private readonly versions: BoundedCache<Version>;
 
   constructor(
     private readonly store: CapsuleStore,
-    cacheEntries = 1_024,
+    caches = new Caches(),
   ) {
-    this.versions = new LRUCache({ max: cacheEntries, maxSize: maxCacheBytes });
+    // A body is read into texts and objects.
+    this.versions = caches.create<Version>(
+      "capsules",
+      maxCacheBytes,
+      ({ bodyBytes }) => 2_000 + 6 * bodyBytes,
+    );
   }
 
   /** One version; the latest for 0. Fails with CAPSULE_NOT_FOUND. */
@@ -27,12 +39,13 @@ export class CapsuleReader {
     const wanted = version === 0 ? head.latestVersion : version;
     const key = `${tenantId}/${head.id}/${wanted}`;
     const known = this.versions.get(key);
-    if (known) return known;
+    if (known) return known.answer;
     const stored = await this.store.findVersion(tenantId, head.id, wanted);
     // Deleted since its head was read.
     if (!stored) throw capsuleNotFound(name, version);
-    const answer = { capsule: viewCapsule(stored) };
-    this.versions.set(key, answer, { size: stored.bodyBytes + 1_000 });
+    const { bodyBytes, hash } = stored;
+    const answer = { capsule: viewCapsule({ ...stored, hash: ownBytes(hash) }) };
+    this.versions.set(key, { answer, bodyBytes });
     return answer;
   }
 }

@@ -1,3 +1,4 @@
+import type { Caches } from "../domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
 import { CapsuleStore } from "../storage/capsule/capsule-store.js";
 import type { Database } from "../storage/database.js";
@@ -16,7 +17,7 @@ export interface CapsuleDeps {
 export interface CapsuleOptions {
   readonly database: Database;
   readonly knobTable?: KnobTable;
-  readonly cacheEntries?: number;
+  readonly caches?: Caches;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
@@ -26,7 +27,7 @@ export function createCapsules(options: CapsuleOptions): CapsuleDeps {
   const store = new CapsuleStore(options.database);
   return {
     store,
-    reader: new CapsuleReader(store, options.cacheEntries),
+    reader: new CapsuleReader(store, options.caches),
     knobTable: options.knobTable ?? defaultKnobTable,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,

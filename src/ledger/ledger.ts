@@ -1,3 +1,4 @@
+import { Caches } from "../domain/caches.js";
 import type { Clock, Ids } from "../domain/clock.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
@@ -18,20 +19,21 @@ export interface LedgerOptions {
   readonly watchPollMs: number;
   /** Told when watched sessions could not be looked at; once, until they can be again. */
   readonly onWatchFailure?: (error: unknown) => void;
+  readonly caches?: Caches;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
 
 /** What the ledger's commands need, on one database. */
 export function createLedger(options: LedgerOptions): LedgerDeps {
-  const { watchPollMs: pollMs, onWatchFailure: onFailure = () => {} } = options;
-  const threads = new ThreadStore(options.database);
+  const { watchPollMs: pollMs, onWatchFailure: onFailure = () => {}, caches = new Caches() } = options;
+  const threads = new ThreadStore(options.database, caches);
   return {
     threads,
     sessions: new SessionStore(options.database),
     compactions: new CompactionStore(options.database),
     writer: new TurnWriter(options.database),
-    cache: new TurnCache(threads, options.historyCacheBytes),
+    cache: new TurnCache(threads, options.historyCacheBytes, caches),
     watches: new SessionWatches(new HeadLog(options.database), { pollMs, onFailure }),
     counter: options.counter,
     clock: options.clock ?? systemClock,

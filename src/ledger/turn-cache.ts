@@ -1,4 +1,6 @@
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
+import { bufferBytes, megabyte, textBytes } from "../domain/memory-size.js";
 import type { StoredTurnMessages, ThreadSegment, ThreadStore } from "../storage/ledger/thread-store.js";
 
 const pageTurns = 64;
@@ -20,17 +22,20 @@ interface Page {
  * An erasure is the one exception: it makes a new epoch, and what was kept of the tenant before is forgotten.
  */
 export class TurnCache {
-  private readonly pages: LRUCache<string, Page> | undefined;
-  private readonly epochs = new Map<string, number>();
+  private readonly pages: BoundedCache<Page> | undefined;
+  /** The newest epoch of each tenant. */
+  private readonly epochs: BoundedCache<{ readonly epoch: number }>;
 
   constructor(
     private readonly threads: ThreadStore,
     maxBytes: number,
+    caches: Caches,
   ) {
     this.pages =
       maxBytes > 0
-        ? new LRUCache({ maxSize: maxBytes, sizeCalculation: (page: Page) => page.bytes + 1_000 })
+        ? caches.create<Page>("finished turns", maxBytes, ({ bytes }) => bytes + 1_000)
         : undefined;
+    this.epochs = caches.create("erasure epochs", megabyte, () => 32);
   }
 
   /** The turns of a segment, the oldest first, a few at a time. */
@@ -42,7 +47,7 @@ export class TurnCache {
     this.enter(tenantId, epoch);
     let readAhead = firstReadTurns;
     for (let depth = segment.fromDepth; depth <= segment.toDepth; ) {
-      const cached = this.cached(tenantId, segment, depth);
+      const cached = this.cached(`${tenantId}/${epoch}`, segment, depth);
       if (cached.length > 0) {
         yield cached;
         depth = cached.at(-1)!.depth + 1;
@@ -52,7 +57,8 @@ export class TurnCache {
       const turns = await this.threads.readSegment(tenantId, { ...segment, fromDepth: depth, toDepth });
       // An erasure in the middle of a read: the rest of the thread is gone.
       if (turns.length === 0) return;
-      if (this.epochs.get(tenantId) === epoch) this.keep(tenantId, segment.branchId, turns);
+      if (this.epochs.get(tenantId)?.epoch === epoch)
+        this.keep(`${tenantId}/${epoch}`, segment.branchId, turns);
       yield turns;
       depth = toDepth + 1;
       const bytesPerTurn = turns.reduce((sum, turn) => sum + size(turn), 0) / turns.length;
@@ -61,27 +67,25 @@ export class TurnCache {
   }
 
   private enter(tenantId: string, epoch: number): void {
-    const known = this.epochs.get(tenantId);
-    if (known === epoch) return;
-    if (known !== undefined && known < epoch) {
-      for (const key of this.pages?.keys() ?? []) if (key.startsWith(`${tenantId}/`)) this.pages?.delete(key);
-    }
-    if (known === undefined || known < epoch) this.epochs.set(tenantId, epoch);
+    const known = this.epochs.get(tenantId)?.epoch;
+    if (known !== undefined && known >= epoch) return;
+    if (known !== undefined) this.pages?.deleteWhere((_, key) => key.startsWith(`${tenantId}/`));
+    this.epochs.set(tenantId, { epoch });
   }
 
-  private cached(tenantId: string, segment: ThreadSegment, depth: number): readonly StoredTurnMessages[] {
-    const page = this.pages?.get(pageKey(tenantId, segment.branchId, depth));
+  private cached(scope: string, segment: ThreadSegment, depth: number): readonly StoredTurnMessages[] {
+    const page = this.pages?.get(pageKey(scope, segment.branchId, depth));
     if (!page || depth < page.fromDepth) return [];
     return page.turns.slice(depth - page.fromDepth, segment.toDepth - page.fromDepth + 1);
   }
 
-  private keep(tenantId: string, branchId: string, turns: readonly StoredTurnMessages[]): void {
+  private keep(scope: string, branchId: string, turns: readonly StoredTurnMessages[]): void {
     if (!this.pages) return;
     for (let at = 0; at < turns.length; ) {
       const depth = turns[at]!.depth;
-      const key = pageKey(tenantId, branchId, depth);
+      const key = pageKey(scope, branchId, depth);
       let end = at + 1;
-      while (end < turns.length && pageKey(tenantId, branchId, turns[end]!.depth) === key) end++;
+      while (end < turns.length && pageKey(scope, branchId, turns[end]!.depth) === key) end++;
       const added = turns.slice(at, end);
       const page = this.pages.peek(key);
       const joined = page && page.fromDepth + page.turns.length === depth ? [...page.turns, ...added] : added;
@@ -98,10 +102,19 @@ export class TurnCache {
   }
 }
 
-function pageKey(tenantId: string, branchId: string, depth: number): string {
-  return `${tenantId}/${branchId}/${Math.floor((depth - 1) / pageTurns)}`;
+/** The scope is a tenant in an epoch: pages of an epoch that has passed are never found again. */
+function pageKey(scope: string, branchId: string, depth: number): string {
+  return `${scope}/${branchId}/${Math.floor((depth - 1) / pageTurns)}`;
 }
 
+/** The stored bytes, their index, and what is read from that and kept with the turn (turn-facts.ts). */
 function size(turn: StoredTurnMessages): number {
-  return turn.wires.reduce((sum, wire) => sum + wire.length, 200);
+  const indexes = turn.indexes.reduce(
+    (sum, index) => sum + textBytes(index) + factsPerCharacter * index.length,
+    0,
+  );
+  return turn.wires.reduce((sum, wire) => sum + bufferBytes(wire), 600 + indexes);
 }
+
+/** A message takes fourteen characters of the index or more, and about a hundred bytes once it is read. */
+const factsPerCharacter = 8;

@@ -7,18 +7,27 @@ import {
   type SqlDriverAdapterFactory,
 } from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
+import { Caches } from "../domain/caches.js";
 import { QuireError } from "../errors/quire-error.js";
 import { applyMigrations } from "./driver/migrate.js";
 import { SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
 import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
-import { asDriverError, type Dialect, type Sql, sqlOn } from "./sql.js";
+import {
+  asDriverError,
+  createNumberedTexts,
+  type Dialect,
+  type NumberedTexts,
+  type Sql,
+  sqlOn,
+} from "./sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
 
 export interface DatabaseOptions {
   /** file:<path> or postgresql://... */
   readonly url: string;
   readonly poolSize: number;
+  readonly caches?: Caches;
 }
 
 /** The client inside a transaction. Both providers' clients have the same shape: they are made from one model. */
@@ -44,13 +53,16 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** Plans of queries that the client keeps, by their shape. All of the engine together have fewer. */
+const queryPlanCacheMaxSize = 200;
 const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   try {
-    return options.url.startsWith("file:")
-      ? await openSqlite(sqlitePath(options.url))
-      : await openPostgresql(options);
+    const { url, poolSize, caches = new Caches() } = options;
+    return url.startsWith("file:")
+      ? await openSqlite(sqlitePath(url), caches)
+      : await openPostgresql(url, poolSize, caches);
   } catch (error) {
     throw asStorageError(error);
   }
@@ -64,22 +76,25 @@ function migrationsFolder(dialect: Dialect): string {
   return join(packageRoot, "prisma", dialect, "migrations");
 }
 
-async function openSqlite(path: string): Promise<Database> {
+async function openSqlite(path: string, caches: Caches): Promise<Database> {
   await mkdir(dirname(path), { recursive: true });
   await applyMigrations({ provider: "sqlite", path, folder: migrationsFolder("sqlite") });
-  const writer = await new SqliteAdapterFactory({ path, mode: "writer" }).connect();
-  const reader = await new SqliteAdapterFactory({ path, mode: "reader" }).connect();
-  const writerClient = new PrismaClient({ adapter: alwaysThis(writer) });
-  const readerClient = new PrismaClient({ adapter: alwaysThis(reader) });
-  return assemble("sqlite", writer, writerClient, reader, readerClient);
+  const writer = await new SqliteAdapterFactory({ path, mode: "writer", caches }).connect();
+  const reader = await new SqliteAdapterFactory({ path, mode: "reader", caches }).connect();
+  const writerClient = new PrismaClient({ adapter: alwaysThis(writer), queryPlanCacheMaxSize });
+  const readerClient = new PrismaClient({ adapter: alwaysThis(reader), queryPlanCacheMaxSize });
+  return assemble(undefined, writer, writerClient, reader, readerClient);
 }
 
-async function openPostgresql(options: DatabaseOptions): Promise<Database> {
-  await applyMigrations({ provider: "postgresql", url: options.url, folder: migrationsFolder("postgresql") });
-  const factory = new PrismaPg({ connectionString: options.url, max: options.poolSize });
+async function openPostgresql(url: string, poolSize: number, caches: Caches): Promise<Database> {
+  await applyMigrations({ provider: "postgresql", url, folder: migrationsFolder("postgresql") });
+  const factory = new PrismaPg({ connectionString: url, max: poolSize });
   const adapter = disposedOnce((await factory.connect()) as unknown as SqlDriverAdapter);
-  const client = new PostgresqlClient({ adapter: alwaysThis(adapter) }) as unknown as PrismaClient;
-  return assemble("postgresql", adapter, client, adapter, client);
+  const client = new PostgresqlClient({
+    adapter: alwaysThis(adapter),
+    queryPlanCacheMaxSize,
+  }) as unknown as PrismaClient;
+  return assemble(createNumberedTexts(caches), adapter, client, adapter, client);
 }
 
 /** Lets a client share a connection that is open already. */
@@ -99,18 +114,19 @@ function disposedOnce(adapter: SqlDriverAdapter): SqlDriverAdapter {
 }
 
 function assemble(
-  dialect: Dialect,
+  numbered: NumberedTexts | undefined,
   writer: SqlDriverAdapter,
   writerClient: PrismaClient,
   reader: SqlDriverAdapter,
   readerClient: PrismaClient,
 ): Database {
+  const sqlReader = sqlOn(reader, numbered);
   return {
-    dialect,
+    dialect: sqlReader.dialect,
     reader: readerClient,
-    sqlReader: sqlOn(reader, dialect),
-    changeMark: () => readChangeMark(sqlOn(writer, dialect)),
-    sqlTransaction: (work) => runSqlTransaction(writer, dialect, work),
+    sqlReader,
+    changeMark: () => readChangeMark(sqlOn(writer, numbered)),
+    sqlTransaction: (work) => runSqlTransaction(writer, numbered, work),
     transaction: (work) => runTransaction(writerClient, work),
     async close() {
       await writerClient.$disconnect();
@@ -137,13 +153,13 @@ async function readChangeMark(writer: Sql): Promise<string> {
 
 async function runSqlTransaction<T>(
   writer: SqlDriverAdapter,
-  dialect: Dialect,
+  numbered: NumberedTexts | undefined,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
   const transaction = await writer.startTransaction().catch((error: unknown) => {
     throw asStorageError(asDriverError(error));
   });
-  const sql = sqlOn(transaction, dialect);
+  const sql = sqlOn(transaction, numbered);
   // Adapters without phantom queries leave COMMIT and ROLLBACK to their caller, and then only give the connection back.
   const isSaid = !transaction.options.usePhantomQuery;
   let result: T;

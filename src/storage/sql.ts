@@ -1,4 +1,7 @@
 import { type ArgType, DriverAdapterError, type SqlQueryable } from "@prisma/driver-adapter-utils";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
+import { megabyte, textBytes } from "../domain/memory-size.js";
 
 export type Dialect = "sqlite" | "postgresql";
 export type SqlValue = string | number | bigint | Buffer | null;
@@ -14,8 +17,10 @@ export interface Sql {
   execute(text: string, args: readonly SqlValue[]): Promise<number>;
 }
 
-export function sqlOn(queryable: SqlQueryable, dialect: Dialect): Sql {
-  const prepare = dialect === "sqlite" ? sqliteQuery : postgresQuery;
+/** PostgreSQL needs the texts with numbered places; SQLite takes them as they are. */
+export function sqlOn(queryable: SqlQueryable, numbered: NumberedTexts | undefined): Sql {
+  const dialect = numbered ? "postgresql" : "sqlite";
+  const prepare = numbered ? postgresQuery.bind(undefined, numbered) : sqliteQuery;
   return {
     dialect,
     async query(text, args) {
@@ -52,14 +57,19 @@ function sqliteQuery(text: string, args: readonly SqlValue[]) {
 }
 
 const anyType: ArgType = { scalarType: "unknown", arity: "scalar" };
-const numberedTexts = new Map<string, string>();
 
-function postgresQuery(text: string, args: readonly SqlValue[]) {
+/** Texts with their places numbered, by the text with `?`. */
+export type NumberedTexts = BoundedCache<string>;
+
+export function createNumberedTexts(caches: Caches): NumberedTexts {
+  return caches.create<string>("SQL texts", 16 * megabyte, textBytes);
+}
+
+function postgresQuery(numberedTexts: NumberedTexts, text: string, args: readonly SqlValue[]) {
   let sql = numberedTexts.get(text);
   if (sql === undefined) {
     let position = 0;
     sql = text.replaceAll("?", () => `$${++position}`);
-    if (numberedTexts.size > 1_000) numberedTexts.clear();
     numberedTexts.set(text, sql);
   }
   return { sql, args: args as SqlValue[], argTypes: args.map(() => anyType) };

@@ -1,5 +1,7 @@
 import { extractiveSummarizer } from "../compaction/extractive-summarizer.js";
 import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
+import { Caches } from "../domain/caches.js";
+import { megabyte } from "../domain/memory-size.js";
 import { configuredSummarizers, type SummarizerSettings } from "./configured.js";
 
 /** What a context's settings may ask of a summarizer. */
@@ -20,9 +22,10 @@ export function summarizerSet(
   settings: SummarizerSettings,
   count: CountTokens,
   template: string,
+  caches = new Caches(),
 ): SummarizerSet {
   const embedded = extractiveSummarizer(count);
-  const made = new Map<string, ReadonlyMap<string, Summarizer>>();
+  const made = caches.create<ReadonlyMap<string, Summarizer>>("summarizers", 8 * megabyte, summarizersBytes);
   return {
     find(name, { model, chunkTokens = 0 }) {
       if (name === embedded.name) return embedded;
@@ -30,7 +33,6 @@ export function summarizerSet(
       let summarizers = made.get(key);
       if (!summarizers) {
         summarizers = configuredSummarizers(withModel(settings, model), count, template, chunkTokens);
-        if (made.size >= mostKept) made.clear();
         made.set(key, summarizers);
       }
       return summarizers.get(name);
@@ -38,8 +40,10 @@ export function summarizerSet(
   };
 }
 
-/** Wishes come from requests; what is made for them is kept for the next of the same. */
-const mostKept = 100;
+/** Wishes come from requests; what is made for them is kept for the next of the same. Most of it is the provider's client. */
+function summarizersBytes(summarizers: ReadonlyMap<string, Summarizer>): number {
+  return 1_000 + summarizers.size * 64 * 1024;
+}
 
 /** A model can be wished for only where there is an endpoint for it. */
 function withModel(settings: SummarizerSettings, model: string): SummarizerSettings {

@@ -1,3 +1,4 @@
+import type { Caches } from "../domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { WorkspaceStore } from "../storage/workspace/workspace-store.js";
@@ -16,8 +17,7 @@ export interface WorkspaceDeps {
 export interface WorkspaceOptions {
   readonly database: Database;
   readonly counter: TokenCounter;
-  /** How much the reader keeps in memory. */
-  readonly cacheBytes?: number;
+  readonly caches?: Caches;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
@@ -27,7 +27,7 @@ export function createWorkspaces(options: WorkspaceOptions): WorkspaceDeps {
   const store = new WorkspaceStore(options.database);
   return {
     store,
-    reader: new WorkspaceReader(store, options.cacheBytes),
+    reader: new WorkspaceReader(store, options.caches),
     counter: options.counter,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,

@@ -1,4 +1,5 @@
 import { fromMicroseconds } from "../domain/clock.js";
+import { ownBytes } from "../domain/memory-size.js";
 import type {
   CapabilitySnapshot,
   Document,
@@ -37,7 +38,7 @@ export function viewDocument(row: DocumentRow, content = ""): Document {
     kind: row.kind as DocumentKind,
     content,
     version: row.version,
-    hash: Buffer.from(row.hash),
+    hash: ownBytes(row.hash),
     bytes: row.byteCount,
     o200kTokens: row.o200kTokens,
     updateTime: fromMicroseconds(row.updatedUs),
@@ -53,14 +54,14 @@ export const emptySnapshot: CapabilitySnapshot = {
 };
 
 export function viewSnapshot(bytes: Uint8Array, hash: Uint8Array, putUs: bigint): CapabilitySnapshot {
-  return { ...decodeSnapshot(bytes), hash: Buffer.from(hash), snapshotTime: fromMicroseconds(putUs) };
+  return { ...decodeSnapshot(bytes), hash: ownBytes(hash), snapshotTime: fromMicroseconds(putUs) };
 }
 
 export function viewToolset(row: ToolsetRow, bytes: Uint8Array): Toolset {
   return {
     ...decodeToolset(bytes),
     version: row.version,
-    hash: Buffer.from(row.hash),
+    hash: ownBytes(row.hash),
     o200kTokens: row.o200kTokens,
     updateTime: fromMicroseconds(row.updatedUs),
   };

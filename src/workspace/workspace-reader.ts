@@ -1,4 +1,6 @@
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import { Caches } from "../domain/caches.js";
+import { megabyte, textBytes } from "../domain/memory-size.js";
 import {
   type CapabilitySnapshot,
   type Document,
@@ -34,7 +36,7 @@ const promptKinds: readonly string[] = [
   DocumentKind.SOUL,
   DocumentKind.AGENT_IDENTITY,
 ];
-const defaultCacheBytes = 64 * 1024 * 1024;
+const maxCacheBytes = 64 * megabyte;
 
 interface Cached {
   readonly value: WorkspaceView | ToolsetView | undefined;
@@ -46,13 +48,13 @@ interface Cached {
  * database only which revision is the newest.
  */
 export class WorkspaceReader {
-  private readonly cache: LRUCache<string, Cached>;
+  private readonly cache: BoundedCache<Cached>;
 
   constructor(
     private readonly store: WorkspaceStore,
-    cacheBytes = defaultCacheBytes,
+    caches = new Caches(),
   ) {
-    this.cache = new LRUCache({ maxSize: cacheBytes, sizeCalculation: ({ bytes }) => bytes + 1_024 });
+    this.cache = caches.create<Cached>("workspaces", maxCacheBytes, ({ bytes }) => bytes + 1_024);
   }
 
   async resolve(tenantId: string, name: string): Promise<WorkspaceView | undefined> {
@@ -87,7 +89,7 @@ export class WorkspaceReader {
     const [wire] = row ? await this.store.contents(tenantId, [row.hash]) : [];
     const value =
       row && wire ? { ...viewToolset(row, wire), toolTokens: readToolTokens(row.toolTokensJson) } : undefined;
-    this.cache.set(key, { value, bytes: 2 * (wire?.length ?? 0) });
+    this.cache.set(key, { value, bytes: toolsetBytes(value, wire) });
     return value;
   }
 
@@ -125,13 +127,20 @@ function byKindThenPath(a: DocumentRow, b: DocumentRow): number {
   return byKind !== 0 ? byKind : a.path < b.path ? -1 : 1;
 }
 
-/** About what a view takes in memory: two bytes for a character. */
+/** What a view takes in memory, about: its texts, and the objects around them. */
 function viewBytes({ documents, snapshot }: WorkspaceView): number {
-  const texts = documents.reduce((sum, { bytes }) => sum + bytes, 0);
-  const capabilities = (snapshot?.capabilities ?? []).reduce(
-    (sum, { name, category, reason, hint }) =>
-      sum + 64 + name.length + category.length + reason.length + hint.length,
+  const documentBytes = documents.reduce(
+    (sum, { path, content }) => sum + 1_024 + textBytes(path) + textBytes(content),
     0,
   );
-  return 2 * (texts + capabilities);
+  return (snapshot?.capabilities ?? []).reduce(
+    (sum, { name, category, reason, hint }) =>
+      sum + 128 + textBytes(name) + textBytes(category) + textBytes(reason) + textBytes(hint),
+    documentBytes,
+  );
+}
+
+function toolsetBytes(toolset: ToolsetView | undefined, wire: Buffer | undefined): number {
+  if (!toolset || !wire) return 0;
+  return 2 * wire.length + 768 * toolset.tools.length + 256 * toolset.rules.length;
 }

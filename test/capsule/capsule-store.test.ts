@@ -9,6 +9,7 @@ import { type CapsuleAnswer, putCapsule } from "../../src/capsule/put-capsule.js
 import { listCapsules, listCapsuleVersions } from "../../src/capsule/read-capsules.js";
 import { recordOutcome } from "../../src/capsule/record-outcome.js";
 import { CapsuleBody } from "../../src/contract/gen/quire/v1/capsule.js";
+import { Caches } from "../../src/domain/caches.js";
 import { type Database, openDatabase } from "../../src/storage/database.js";
 import type { WriteKey } from "../../src/storage/stored-answers.js";
 import { startPostgres } from "../support/postgres.js";
@@ -163,7 +164,8 @@ describe("CapsuleReader", () => {
         return capsules.store.findVersion(...args);
       },
     }) as typeof capsules.store;
-    const reader = new CapsuleReader(counting, 1);
+    const roomForOne = new Caches(0.00006);
+    const reader = new CapsuleReader(counting, roomForOne);
     const first = await reader.resolve("default", "warm", 0);
     expect(await reader.resolve("default", "warm", 2)).toBe(first);
     expect(reads).toEqual(["head", "version 2", "head"]);

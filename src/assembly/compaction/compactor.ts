@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../../domain/bounded-cache.js";
+import type { Caches } from "../../domain/caches.js";
 import type { Clock, Ids } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
+import { megabyte, textBytes } from "../../domain/memory-size.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
 import { type CompactionOutcome, noKey } from "../../storage/ledger/compaction-store.js";
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
@@ -27,6 +29,8 @@ export type RememberedGoal = Pick<CompactionJob, "goal" | "clean" | "settings">;
 
 /** How long a job may take when nobody waits for it. */
 const backgroundLimitMs = 120_000;
+/** For so many sessions something is prepared at a time: each holds a window of its thread. The others are compacted when they are due. */
+const mostPrepared = 64;
 
 /**
  * Makes compactions, one at a time for a thread: who asks for one that is being made waits for it. A job goes on when those who wait
@@ -36,13 +40,15 @@ export class Compactor {
   private readonly running = new Map<string, Promise<JobOutcome>>();
   /** By session: what is being prepared. */
   private readonly preparing = new Map<string, Promise<void>>();
-  private readonly goals = new LRUCache<string, RememberedGoal>({ max: 10_000 });
+  private readonly goals: BoundedCache<RememberedGoal>;
   private readonly stopping = new AbortController();
 
   constructor(
     readonly deps: CompactorDeps,
     private readonly onError: (error: unknown) => void,
+    caches: Caches,
   ) {
+    this.goals = caches.create<RememberedGoal>("compaction goals", 8 * megabyte, goalBytes);
     // Every job that runs listens to it.
     setMaxListeners(0, this.stopping.signal);
   }
@@ -104,12 +110,18 @@ export class Compactor {
     return this.goals.get(`${tenantId}/${sessionId}`);
   }
 
+  /** Forgets what is kept of a session. */
+  forget(tenantId: string, sessionId: string): void {
+    this.goals.delete(`${tenantId}/${sessionId}`);
+  }
+
   /** A turn was finished: if history is near its limit, its compaction is prepared now. */
   afterTurn(tenantId: string, sessionId: string): void {
     const key = `${tenantId}/${sessionId}`;
     const remembered = this.goals.get(key);
     if (!remembered || remembered.settings.softThreshold >= 1) return;
-    if (this.preparing.has(key) || this.stopping.signal.aborted) return;
+    if (this.preparing.has(key) || this.preparing.size >= mostPrepared || this.stopping.signal.aborted)
+      return;
     const done = this.prepare(tenantId, sessionId, remembered)
       .catch(this.report)
       .finally(() => this.preparing.delete(key));
@@ -152,6 +164,11 @@ export class Compactor {
     this.stopping.abort();
     await this.idle();
   }
+}
+
+function goalBytes({ settings }: RememberedGoal): number {
+  const { summarizers, summarizationModel } = settings;
+  return 512 + summarizers.reduce((sum, name) => sum + textBytes(name), textBytes(summarizationModel));
 }
 
 /** Waits so long for work that goes on all the same; undefined when it was not done by then. */

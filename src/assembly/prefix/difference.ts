@@ -1,4 +1,4 @@
-import type { HistoryLayer, Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import type { HistoryLayer } from "../../contract/gen/quire/v1/assembly.js";
 import type { PrefixState } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { SharedPart } from "../../rendering/cache-plan.js";
@@ -7,6 +7,7 @@ import { beginOf, changedSection, firstDifference, sectionTexts, turnAt } from "
 import type { AssemblyDeps } from "../deps.js";
 import { type HistoryStage, isClean } from "../history.js";
 import { messagePiece, turnPieces } from "../history-bytes.js";
+import type { ReceiptCore } from "../recent-receipts.js";
 import { replayContext } from "../replay.js";
 import type { ResolvedContext } from "../resolve.js";
 
@@ -109,7 +110,7 @@ function goesOn(
 async function earlierHistory(
   deps: AssemblyDeps,
   tenantId: string,
-  { id }: Receipt,
+  { id }: ReceiptCore,
 ): Promise<Buffer | undefined> {
   try {
     return Buffer.concat((await replayContext(deps, tenantId, id)).history);

@@ -1,14 +1,14 @@
-import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import { fromMicroseconds } from "../../domain/clock.js";
 import type { PinRow } from "../../storage/ledger/rows.js";
 import { isOnThread } from "../../storage/ledger/thread-store.js";
 import type { AssemblyDeps } from "../deps.js";
+import type { ReceiptCore } from "../recent-receipts.js";
 import type { EffectiveThread } from "../thread-window.js";
 
 /** The context that a session last sent to a model in a role, and that a turn of this thread answered. */
 export interface Pin {
   readonly row: PinRow;
-  readonly receipt: Receipt;
+  readonly receipt: ReceiptCore;
   /** When the provider last saw it. */
   readonly lastUseMs: number;
 }
@@ -24,7 +24,7 @@ export async function findPin(
   const { tenantId, session, head, activeTurn, segments } = thread;
   const row = await deps.ledger.threads.findPin(tenantId, session.id, model, role);
   if (!row) return undefined;
-  const receipt = await recentReceipt(deps, tenantId, row.assemblyId);
+  const receipt = await deps.recentReceipts.find(tenantId, row.assemblyId);
   if (!receipt) return undefined;
   if (row.turnId === activeTurn?.id) return { row, receipt, lastUseMs: nowMs };
   if (row.turnId === head?.id)
@@ -49,27 +49,11 @@ async function earlierPin(
     const turns = left > 0 ? await deps.ledger.threads.listSegment(tenantId, segment, [], left) : [];
     left -= turns.length;
     for (const { id: turnId, assemblyId, completedUs } of turns) {
-      const receipt = assemblyId ? await recentReceipt(deps, tenantId, assemblyId) : undefined;
+      const receipt = assemblyId ? await deps.recentReceipts.find(tenantId, assemblyId) : undefined;
       if (receipt?.model !== row.model || receipt.role !== row.role) continue;
       const lastUseMs = fromMicroseconds(completedUs ?? row.pinnedUs).getTime();
       return { row: { ...row, turnId, assemblyId: receipt.id }, receipt, lastUseMs };
     }
   }
   return undefined;
-}
-
-/** A receipt, from memory where it was made or read lately. */
-export async function recentReceipt(
-  deps: AssemblyDeps,
-  tenantId: string,
-  assemblyId: string,
-): Promise<Receipt | undefined> {
-  const key = `${tenantId}/${assemblyId}`;
-  const recent = deps.recentReceipts.get(key);
-  if (recent) return recent;
-  const stored = await deps.receipts.find(tenantId, assemblyId);
-  if (!stored) return undefined;
-  const receipt = Receipt.decode(stored.wire);
-  deps.recentReceipts.set(key, receipt);
-  return receipt;
 }

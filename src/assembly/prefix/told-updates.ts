@@ -1,11 +1,10 @@
-import type { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { MessageRole, type Part } from "../../domain/message.js";
 import { decodeMessages } from "../../ledger/message-codec.js";
 import type { AssemblyDeps } from "../deps.js";
 import { isClean } from "../history.js";
+import type { ReceiptCore } from "../recent-receipts.js";
 import type { ResolvedContext } from "../resolve.js";
-import { recentReceipt } from "./pin.js";
 import { updateHead } from "./section-update.js";
 
 /** What history tells of changes of the system prompt. */
@@ -47,20 +46,20 @@ export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext)
 async function newestContext(
   deps: AssemblyDeps,
   { tenantId, pin, activeTurn, head }: ResolvedContext,
-): Promise<{ readonly receipt: Receipt | undefined; readonly turnId: string }> {
+): Promise<{ readonly receipt: ReceiptCore | undefined; readonly turnId: string }> {
   const turn = activeTurn?.assemblyId ? activeTurn : head;
   if (!turn?.assemblyId || turn.id === pin?.row.turnId)
     return { receipt: pin?.receipt, turnId: pin?.row.turnId ?? "" };
-  return { receipt: await recentReceipt(deps, tenantId, turn.assemblyId), turnId: turn.id };
+  return { receipt: await deps.recentReceipts.find(tenantId, turn.assemblyId), turnId: turn.id };
 }
 
 /** Whether updates for one of the two contexts are not what they would be for the other: they say what changed in another system prompt. */
-function isOther(a: Receipt, b: Receipt): boolean {
+function isOther(a: ReceiptCore, b: ReceiptCore): boolean {
   return !a.hashes!.system.equals(b.hashes!.system);
 }
 
 /** All that was told to this model or to another one, to be told anew. */
-function forgotten(own: Receipt, others: readonly PrefixUpdate[]): PrefixUpdate[] {
+function forgotten(own: ReceiptCore, others: readonly PrefixUpdate[]): PrefixUpdate[] {
   const sections = [...others, ...(own.prefix?.updates ?? [])].map(({ section }) => section);
   return [...new Set(sections)].map(unknown);
 }

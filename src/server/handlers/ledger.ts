@@ -2,6 +2,7 @@ import { type AttachedContext, attachContext } from "../../assembly/attach-conte
 import { compactSession } from "../../assembly/compaction/compact-session.js";
 import { submitCompaction } from "../../assembly/compaction/submit-compaction.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
+import { forgetSession } from "../../assembly/forget-session.js";
 import { learnUsage } from "../../assembly/learn-usage.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../domain/message.js";
@@ -87,7 +88,7 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
         writeKey(tenantId, "DeleteSession", request, wire.DeleteSessionRequest, wire.DeleteSessionResponse),
         request.session,
       );
-      assembly.receipts.dropSession(tenantId, deleted.sessionId);
+      forgetSession(assembly, tenantId, deleted.sessionId);
       return deleted;
     }),
     forkSession: rpc("ForkSession", validation.validateForkSession, (request, { tenantId }) =>

@@ -1,28 +1,12 @@
+import type { BoundedCache, MemoryUse } from "../../domain/bounded-cache.js";
+import { Caches } from "../../domain/caches.js";
+import { megabyte } from "../../domain/memory-size.js";
 import type { Database } from "../database.js";
 import { TableShape } from "../ledger/rows.js";
 import { erasureLock } from "../ledger/write-turns.js";
 import { list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-
-/** A receipt as it is stored, with the layers that it names. */
-export interface StoredReceipt {
-  readonly tenantId: string;
-  readonly id: string;
-  readonly sessionId: string;
-  /** The Receipt in wire form. */
-  readonly wire: Buffer;
-  /** The AssembledContext in wire form, without history, system prompt and tools. */
-  readonly contextWire: Buffer;
-  readonly systemHash: Buffer;
-  readonly toolsHash: Buffer;
-  readonly createdUs: bigint;
-}
-
-interface Blob {
-  readonly tenantId: string;
-  readonly hash: Buffer;
-  readonly bytes: Buffer;
-}
+import { type Blob, type StoredReceipt, type WaitingReceipt, WaitingReceipts } from "./waiting-receipts.js";
 
 const receiptShape = new TableShape<StoredReceipt>("receipts", [
   ["tenantId", "tenant_id", "text"],
@@ -35,7 +19,7 @@ const receiptShape = new TableShape<StoredReceipt>("receipts", [
   ["createdUs", "created_us", "bigint"],
 ]);
 
-const blobShape = new TableShape<Blob & { readonly lastUsedUs: bigint }>("receipt_blobs", [
+const blobShape = new TableShape<Omit<Blob, "key"> & { readonly lastUsedUs: bigint }>("receipt_blobs", [
   ["tenantId", "tenant_id", "text"],
   ["hash", "hash", "bytes"],
   ["bytes", "bytes", "bytes"],
@@ -47,47 +31,66 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 const flushAfterMs = 100;
 const flushAt = 256;
-/** A batch that could not be written is tried again, as long as no more than so many wait. */
+/** A batch that could not be written is tried again. */
 const retryAfterMs = 1_000;
-const maxWaiting = 10_000;
+/** So much is written in one transaction: it holds up the writers of turns. */
+const batchBytes = 8 * megabyte;
+const maxWaitingBytes = 64 * megabyte;
 
 /**
  * Receipts are written behind, in batches: an assembly does not wait for the disk. They can be read at once, from what still
- * waits. A crash loses the last tenth of a second of them, never a turn.
+ * waits. A crash loses the last tenth of a second of them, never a turn. While the database takes no writes, no turn is recorded
+ * either, but contexts are still made: the newest of their receipts wait, and the oldest give way when they are too many.
  */
-export class ReceiptStore {
-  private waiting = new Map<string, StoredReceipt>();
-  private blobs = new Map<string, Blob>();
+export class ReceiptStore implements MemoryUse {
+  readonly name = "receipts to be written";
+  readonly maxBytes: number;
+  private readonly waiting: WaitingReceipts;
   /** Blobs that are known to be stored, so that a system prompt is written once and not with every receipt. */
-  private readonly stored = new Set<string>();
+  private readonly stored: BoundedCache<true>;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
+  private flushes = 0;
+  private isDropping = false;
 
   constructor(
     private readonly database: Database,
     private readonly onError: (error: unknown) => void,
-  ) {}
+    caches = new Caches(),
+  ) {
+    this.maxBytes = caches.bound(maxWaitingBytes);
+    this.waiting = new WaitingReceipts();
+    this.stored = caches.create<true>("stored layers", 4 * megabyte, () => 0);
+    caches.add(this);
+  }
+
+  get bytes(): number {
+    return this.waiting.bytes;
+  }
+
+  get entries(): number {
+    return this.waiting.size;
+  }
 
   add(receipt: StoredReceipt, layers: readonly Buffer[]): void {
-    this.waiting.set(`${receipt.tenantId}/${receipt.id}`, receipt);
-    for (const [index, hash] of [receipt.systemHash, receipt.toolsHash].entries()) {
-      const key = blobKey(receipt.tenantId, hash);
-      if (!this.stored.has(key))
-        this.blobs.set(key, { tenantId: receipt.tenantId, hash, bytes: layers[index]! });
-    }
-    if (this.waiting.size >= flushAt) this.flush();
+    const { tenantId } = receipt;
+    const blobs = [receipt.systemHash, receipt.toolsHash].flatMap((hash, index): Blob[] => {
+      const key = blobKey(tenantId, hash);
+      return this.stored.get(key) ? [] : [{ key, tenantId, hash, bytes: layers[index]! }];
+    });
+    this.waiting.add(receipt, blobs);
+    if (this.waiting.bytes > this.maxBytes) this.dropOldest();
+    if (this.waiting.size >= flushAt && this.flushes === 0) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), flushAfterMs);
   }
 
   /** Forgets what waits for a session that was deleted. */
   dropSession(tenantId: string, sessionId: string): void {
-    for (const [key, receipt] of this.waiting) {
-      if (receipt.tenantId === tenantId && receipt.sessionId === sessionId) this.waiting.delete(key);
-    }
+    this.waiting.dropSession(tenantId, sessionId);
   }
 
   async find(tenantId: string, id: string): Promise<StoredReceipt | undefined> {
-    const waiting = this.waiting.get(`${tenantId}/${id}`);
+    const waiting = this.waiting.find(tenantId, id);
     if (waiting) return waiting;
     const row = await this.reading(() =>
       this.database.reader.receipt.findUnique({ where: { tenantId_id: { tenantId, id } } }),
@@ -104,7 +107,7 @@ export class ReceiptStore {
   }
 
   async findBlob(tenantId: string, hash: Buffer): Promise<Buffer | undefined> {
-    const waiting = this.blobs.get(blobKey(tenantId, hash));
+    const waiting = this.waiting.findBlob(blobKey(tenantId, hash));
     if (waiting) return waiting.bytes;
     const where = { tenantId_hash: { tenantId, hash: hash as unknown as Bytes } };
     const row = await this.reading(() => this.database.reader.receiptBlob.findUnique({ where }));
@@ -115,7 +118,8 @@ export class ReceiptStore {
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.flushing = this.flushing.then(() => this.writeBatch());
+    this.flushes++;
+    this.flushing = this.flushing.then(() => this.writeWaiting()).finally(() => this.flushes--);
     return this.flushing;
   }
 
@@ -135,32 +139,48 @@ export class ReceiptStore {
     });
   }
 
-  private async writeBatch(): Promise<void> {
-    const receipts = [...this.waiting.entries()];
-    const blobs = [...this.blobs.entries()];
-    if (receipts.length === 0) return;
+  private async writeWaiting(): Promise<void> {
+    let left = this.waiting.size;
+    while (left > 0) {
+      const batch = this.waiting.oldest(left, batchBytes);
+      if (batch.length === 0 || !(await this.writeBatch(batch))) return;
+      left -= batch.length;
+    }
+  }
+
+  private async writeBatch(batch: readonly WaitingReceipt[]): Promise<boolean> {
+    const receipts = batch.map(({ receipt }) => receipt);
+    const blobs = new Map(batch.flatMap((entry) => entry.blobs.map((blob) => [blob.key, blob])));
     try {
       await this.database.sqlTransaction(async (sql) => {
-        const lastUsedUs = receipts.at(-1)![1].createdUs;
+        const lastUsedUs = receipts.at(-1)!.createdUs;
         // In one order for all servers, so that two of them cannot wait for each other.
-        const sorted = blobs
-          .toSorted(([a], [b]) => (a < b ? -1 : 1))
-          .map(([, blob]) => ({ ...blob, lastUsedUs }));
+        const sorted = [...blobs.values()]
+          .sort((a, b) => (a.key < b.key ? -1 : 1))
+          .map((blob) => ({ ...blob, lastUsedUs }));
         await insert(sql, blobShape, sorted, onKnownBlob);
-        const written = receipts.map(([, receipt]) => receipt);
-        await insert(sql, receiptShape, await ofLivingSessions(sql, written), "");
+        await insert(sql, receiptShape, await ofLivingSessions(sql, receipts), "");
       });
-      for (const [key] of blobs) this.stored.add(key);
-      if (this.stored.size > 10_000) this.stored.clear();
     } catch (error) {
       this.onError(error);
-      if (this.waiting.size < maxWaiting) {
-        this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
-        return;
-      }
+      this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
+      return false;
     }
-    for (const [key, receipt] of receipts) if (this.waiting.get(key) === receipt) this.waiting.delete(key);
-    for (const [key, blob] of blobs) if (this.blobs.get(key) === blob) this.blobs.delete(key);
+    for (const key of blobs.keys()) this.stored.set(key, true);
+    for (const entry of batch) this.waiting.remove(entry);
+    this.isDropping = false;
+    return true;
+  }
+
+  /** What is being written just now is dropped only from what waits: its memory is free when the batch is over. */
+  private dropOldest(): void {
+    for (const entry of this.waiting.all()) {
+      if (this.waiting.bytes <= this.maxBytes) break;
+      this.waiting.remove(entry);
+    }
+    if (!this.isDropping)
+      this.onError(new Error("too many receipts wait for the database: the oldest are dropped"));
+    this.isDropping = true;
   }
 
   private async reading<T>(work: () => Promise<T>): Promise<T> {

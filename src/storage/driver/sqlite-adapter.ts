@@ -7,6 +7,7 @@ import {
   type SqlQuery,
   type SqlResultSet,
 } from "@prisma/driver-adapter-utils";
+import { Caches } from "../../domain/caches.js";
 import { retryWhileBusy } from "./busy.js";
 import { openDatabase } from "./database-sync.js";
 import { Gate } from "./gate.js";
@@ -31,7 +32,7 @@ export class SqliteAdapterFactory implements SqlDriverAdapterFactory {
   #shared: Promise<SqliteAdapter> | undefined;
 
   constructor(options: SqliteAdapterOptions) {
-    this.#settings = { ...sqliteDefaults, ...options };
+    this.#settings = { ...sqliteDefaults, caches: new Caches(), ...options };
   }
 
   connect(): Promise<SqliteAdapter> {
@@ -59,7 +60,7 @@ async function openAdapter(settings: SqliteSettings, onDispose: () => void): Pro
     database.close();
     throw error;
   }
-  return new SqliteAdapter(new SqliteConnection(database, settings.cachedStatements), settings, onDispose);
+  return new SqliteAdapter(new SqliteConnection(database, mode, settings.caches), settings, onDispose);
 }
 
 /** Code that calls the adapter itself may leave out types (`argTypes: []`): arguments then bind as what they are. */

@@ -1,4 +1,5 @@
 import { DriverAdapterError, type SqlQuery, type SqlResultSet } from "@prisma/driver-adapter-utils";
+import type { Caches } from "../../domain/caches.js";
 import type { Database, SqlValue } from "./database-sync.js";
 import { bindable } from "./sqlite-args.js";
 import { columnTypes, convertRows } from "./sqlite-columns.js";
@@ -11,9 +12,9 @@ export class SqliteConnection {
   readonly #statements: StatementCache;
   #closed = false;
 
-  constructor(database: Database, cachedStatements: number) {
+  constructor(database: Database, mode: string, caches: Caches) {
     this.#database = database;
-    this.#statements = new StatementCache(database, cachedStatements);
+    this.#statements = new StatementCache(database, `statements of the ${mode}`, caches);
   }
 
   /** False, too, once SQLite itself ended a transaction: disk full, `ON CONFLICT ROLLBACK`, a COMMIT in raw SQL. */

@@ -1,3 +1,5 @@
+import type { Caches } from "../../domain/caches.js";
+
 export interface SqliteAdapterOptions {
   /** The database file. A writer creates it when missing; a reader needs it to be there. */
   readonly path: string;
@@ -10,7 +12,7 @@ export interface SqliteAdapterOptions {
   /** FULL makes a commit durable before it is acknowledged; NORMAL may lose the last ones with the power. */
   readonly synchronous?: "FULL" | "NORMAL";
   readonly cacheKib?: number;
-  readonly cachedStatements?: number;
+  readonly caches?: Caches;
   /** Paths of SQLite extensions to load. */
   readonly extensions?: readonly string[];
 }
@@ -22,7 +24,6 @@ export const sqliteDefaults = {
   gateTimeoutMs: 30_000,
   synchronous: "FULL",
   cacheKib: 65_536,
-  cachedStatements: 256,
   extensions: [],
 } as const;
 

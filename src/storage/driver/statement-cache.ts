@@ -1,5 +1,7 @@
 import { type ColumnType, DriverAdapterError } from "@prisma/driver-adapter-utils";
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../../domain/bounded-cache.js";
+import type { Caches } from "../../domain/caches.js";
+import { megabyte, textBytes } from "../../domain/memory-size.js";
 import type { Database, Statement } from "./database-sync.js";
 import { hasSecondStatement, leadingWord } from "./sql-text.js";
 import { declaredType } from "./sqlite-columns.js";
@@ -10,6 +12,7 @@ export interface ResultColumns {
 }
 
 export interface PreparedStatement {
+  readonly sql: string;
   readonly statement: Statement;
   /** Whether the driver's count of changed rows is this statement's; else it is that of an earlier one. */
   readonly countsChanges: boolean;
@@ -26,14 +29,23 @@ export interface PreparedStatement {
 const changing = new Set(["insert", "update", "delete", "replace", "with"]);
 const plain = new Set(["select", "values", "explain", "savepoint", "release", "begin", "commit", "rollback"]);
 
+const maxBytes = 32 * megabyte;
+
+/** As measured with SQLite: a statement's program takes about 45 bytes for each character of its text. */
+function statementBytes({ sql }: PreparedStatement): number {
+  return 6_000 + 48 * sql.length + textBytes(sql);
+}
+
 /** Prepared statements by their SQL; the least recently used give way. Statements never outlive one call, so any may go. */
 export class StatementCache {
   readonly #database: Database;
-  readonly #statements: LRUCache<string, PreparedStatement>;
+  readonly #statements: BoundedCache<PreparedStatement>;
 
-  constructor(database: Database, max: number) {
+  constructor(database: Database, name: string, caches: Caches) {
     this.#database = database;
-    this.#statements = new LRUCache({ max, dispose: ({ statement }) => statement.close?.() });
+    this.#statements = caches.create<PreparedStatement>(name, maxBytes, statementBytes, ({ statement }) =>
+      statement.close?.(),
+    );
   }
 
   prepare(sql: string): PreparedStatement {
@@ -47,6 +59,7 @@ export class StatementCache {
     const word = leadingWord(sql);
     const countsChanges = changing.has(word);
     const prepared = {
+      sql,
       statement,
       countsChanges,
       changesSchema: !countsChanges && !plain.has(word),

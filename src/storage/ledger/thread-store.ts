@@ -1,4 +1,6 @@
-import { LRUCache } from "lru-cache";
+import type { BoundedCache } from "../../domain/bounded-cache.js";
+import type { Caches } from "../../domain/caches.js";
+import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
 import type { Database } from "../database.js";
 import { asBuffer, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
@@ -62,9 +64,18 @@ interface BranchLink {
 /** Turns and messages as they are stored; reads only. */
 export class ThreadStore {
   /** A branch's origin never changes, so it may be kept for ever; the bound is for memory. */
-  private readonly links = new LRUCache<string, BranchLink>({ max: 100_000 });
+  private readonly links: BoundedCache<BranchLink>;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    caches: Caches,
+  ) {
+    this.links = caches.create<BranchLink>(
+      "branches",
+      16 * megabyte,
+      ({ parentBranchId }) => 48 + textBytes(parentBranchId ?? ""),
+    );
+  }
 
   /** The head of a session, and the tenant's erasure epoch, in one read. */
   async findHead(
@@ -146,14 +157,14 @@ export class ThreadStore {
       if (last?.turnId === turnId) {
         turns[turns.length - 1] = {
           ...last!,
-          wires: [...last!.wires, asBuffer(wire)],
+          wires: [...last!.wires, ownBytes(asBuffer(wire))],
           indexes: [...last!.indexes, indexJson as string],
         };
       } else {
         turns.push({
           turnId: turnId as string,
           depth: Number(depth),
-          wires: [asBuffer(wire)],
+          wires: [ownBytes(asBuffer(wire))],
           indexes: [indexJson as string],
         });
       }

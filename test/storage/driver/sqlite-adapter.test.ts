@@ -1,5 +1,7 @@
 import { ColumnTypeEnum } from "@prisma/driver-adapter-utils";
 import { describe, expect, it } from "vitest";
+import type { MemoryUse } from "../../../src/domain/bounded-cache.js";
+import { Caches } from "../../../src/domain/caches.js";
 import { SqliteAdapterFactory } from "../../../src/storage/driver/sqlite-adapter.js";
 import { connectParity, openParity } from "../../support/parity/open.js";
 import { tempFolder } from "../../support/temp-folder.js";
@@ -97,12 +99,18 @@ describe("results", () => {
 
 describe("statements", () => {
   it("are prepared once, and the cache is bounded", async () => {
-    const { adapter } = await openParity({ cachedStatements: 4 });
+    // Room for four or so.
+    const caches = new Caches(0.001);
+    const { adapter } = await openParity({ caches });
     for (const round of [1, 2, 3]) {
       for (let index = 0; index < 10; index += 1) {
         expect((await adapter.queryRaw(sql(`SELECT ${index}, ?`, round))).rows).toEqual([[index, round]]);
       }
     }
+    const [{ entries, bytes, maxBytes }] = caches.uses as [MemoryUse];
+    expect(entries).toBeGreaterThan(1);
+    expect(entries).toBeLessThan(10);
+    expect(bytes).toBeLessThanOrEqual(maxBytes);
   });
 
   it("can be used again after they failed", async () => {

@@ -1,0 +1,58 @@
+import { Receipt } from "../contract/gen/quire/v1/assembly.js";
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
+import { bufferBytes, megabyte, ownBytes, textBytes } from "../domain/memory-size.js";
+import type { ReceiptStore } from "../storage/assembly/receipt-store.js";
+
+/** What later assemblies look at in a receipt. Its lists are long, and for people. */
+export type ReceiptCore = Omit<Receipt, "candidates" | "inputs">;
+
+interface Kept {
+  readonly sessionId: string;
+  readonly wire: Buffer;
+}
+
+const maxBytes = 16 * megabyte;
+
+/** Receipts that were made or read lately: the next assembly of their session looks at them again. Kept as bytes, whose size is known. */
+export class RecentReceipts {
+  private readonly kept: BoundedCache<Kept>;
+
+  constructor(
+    private readonly store: ReceiptStore,
+    caches: Caches,
+  ) {
+    this.kept = caches.create<Kept>(
+      "recent receipts",
+      maxBytes,
+      ({ sessionId, wire }) => textBytes(sessionId) + bufferBytes(wire),
+    );
+  }
+
+  keep(tenantId: string, receipt: Receipt): void {
+    const core: Receipt = { ...receipt, candidates: [], inputs: [] };
+    this.kept.set(keyOf(tenantId, receipt.id), {
+      sessionId: receipt.sessionId,
+      wire: ownBytes(Receipt.encode(core).finish()),
+    });
+  }
+
+  async find(tenantId: string, assemblyId: string): Promise<ReceiptCore | undefined> {
+    const known = this.kept.get(keyOf(tenantId, assemblyId));
+    if (known) return Receipt.decode(known.wire);
+    const stored = await this.store.find(tenantId, assemblyId);
+    if (!stored) return undefined;
+    const receipt = Receipt.decode(stored.wire);
+    this.keep(tenantId, receipt);
+    return receipt;
+  }
+
+  dropSession(tenantId: string, sessionId: string): void {
+    const prefix = keyOf(tenantId, "");
+    this.kept.deleteWhere((kept, key) => kept.sessionId === sessionId && key.startsWith(prefix));
+  }
+}
+
+function keyOf(tenantId: string, assemblyId: string): string {
+  return `${tenantId}/${assemblyId}`;
+}
