@@ -3,6 +3,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { Calibrator } from "../../src/assembly/calibrator.js";
 import { listModels } from "../../src/assembly/list-models.js";
 import { findModel, parseCatalogue } from "../../src/budget/catalogue.js";
+import { Caches } from "../../src/domain/caches.js";
 import { CalibrationStore } from "../../src/storage/assembly/calibration-store.js";
 import { type Database, openDatabase } from "../../src/storage/database.js";
 import { startPostgres } from "../support/postgres.js";
@@ -191,6 +192,45 @@ describe("a calibrator", () => {
     await calibrator.flush();
     expect(errors).toHaveLength(3);
     expect((await calibrator.scaleFor("a", claude)).evidence).toBe(6);
+  });
+});
+
+describe("calibrations that cannot be written", () => {
+  test("stay within their bound, and so do those that are known", async () => {
+    const { database } = await openFile();
+    const caches = new Caches(1 / 256);
+    const store = new CalibrationStore(database);
+    const calibrator = new Calibrator(store, catalogue, { now: () => 0 }, () => undefined, caches);
+    await database.close();
+    for (let at = 0; at < 200; at++) {
+      calibrator.observe(`tenant ${at}`, "claude-a", { countedTokens: 10_000, inputTokens: 14_000 });
+      for (const { bytes, maxBytes } of caches.uses) expect(bytes).toBeLessThanOrEqual(maxBytes);
+    }
+    for (const { entries } of caches.uses) expect(entries).toBeGreaterThan(5);
+    await calibrator.flush();
+    expect(calibrator.entries).toBeLessThan(20);
+  });
+
+  test("are not asked for again while they are being read", async () => {
+    const { database } = await openFile();
+    let reads = 0;
+    let answer = () => {};
+    const hanging = Object.assign(Object.create(new CalibrationStore(database)) as CalibrationStore, {
+      find: () => {
+        reads++;
+        return reads === 1
+          ? Promise.resolve({ own: undefined, shared: undefined })
+          : new Promise<{ own: undefined; shared: undefined }>((resolve) => {
+              answer = () => resolve({ own: undefined, shared: undefined });
+            });
+      },
+    });
+    let ms = 0;
+    const calibrator = new Calibrator(hanging, catalogue, { now: () => ms }, () => undefined);
+    for (ms = 0; ms < 100_000; ms += 5_000) await calibrator.scaleFor("a", claude);
+    expect(reads).toBe(2);
+    answer();
+    await calibrator.flush();
   });
 });
 

@@ -6,7 +6,13 @@ import { TableShape } from "../ledger/rows.js";
 import { erasureLock } from "../ledger/write-turns.js";
 import { list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { type Blob, type StoredReceipt, type WaitingReceipt, WaitingReceipts } from "./waiting-receipts.js";
+import {
+  type Blob,
+  bytesOf,
+  type StoredReceipt,
+  type WaitingReceipt,
+  WaitingReceipts,
+} from "./waiting-receipts.js";
 
 const receiptShape = new TableShape<StoredReceipt>("receipts", [
   ["tenantId", "tenant_id", "text"],
@@ -78,8 +84,8 @@ export class ReceiptStore implements MemoryUse {
       const key = blobKey(tenantId, hash);
       return this.stored.get(key) ? [] : [{ key, tenantId, hash, bytes: layers[index]! }];
     });
-    this.waiting.add(receipt, blobs);
-    if (this.waiting.bytes > this.maxBytes) this.dropOldest();
+    const added = this.waiting.add(receipt, blobs);
+    if (this.waiting.bytes > this.maxBytes) this.makeRoom(added);
     if (this.waiting.size >= flushAt && this.flushes === 0) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), flushAfterMs);
   }
@@ -173,7 +179,9 @@ export class ReceiptStore implements MemoryUse {
   }
 
   /** What is being written just now is dropped only from what waits: its memory is free when the batch is over. */
-  private dropOldest(): void {
+  private makeRoom(added: WaitingReceipt): void {
+    // The others need not go for one that cannot stay.
+    if (bytesOf(added) > this.maxBytes) this.waiting.remove(added);
     for (const entry of this.waiting.all()) {
       if (this.waiting.bytes <= this.maxBytes) break;
       this.waiting.remove(entry);

@@ -47,10 +47,11 @@ export class WaitingReceipts {
     return this.held;
   }
 
-  add(receipt: StoredReceipt, blobs: readonly Blob[]): void {
+  add(receipt: StoredReceipt, blobs: readonly Blob[]): WaitingReceipt {
     const entry = { receipt, blobs: blobs.map((blob) => this.share(blob)) };
     this.receipts.set(keyOf(receipt.tenantId, receipt.id), entry);
     this.held += receiptBytes(receipt);
+    return entry;
   }
 
   find(tenantId: string, id: string): StoredReceipt | undefined {
@@ -70,7 +71,7 @@ export class WaitingReceipts {
     const taken: WaitingReceipt[] = [];
     let bytes = 0;
     for (const entry of this.receipts.values()) {
-      bytes += entry.blobs.reduce((sum, blob) => sum + blobBytes(blob), receiptBytes(entry.receipt));
+      bytes += bytesOf(entry);
       if (taken.length >= count || (taken.length > 0 && bytes > maxBytes)) break;
       taken.push(entry);
     }
@@ -115,6 +116,11 @@ export class WaitingReceipts {
 
 function keyOf(tenantId: string, id: string): string {
   return `${tenantId}/${id}`;
+}
+
+/** What one takes by itself. */
+export function bytesOf({ receipt, blobs }: WaitingReceipt): number {
+  return blobs.reduce((sum, blob) => sum + blobBytes(blob), receiptBytes(receipt));
 }
 
 function receiptBytes({ tenantId, id, wire, contextWire }: StoredReceipt): number {

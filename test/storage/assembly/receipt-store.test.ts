@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { Caches } from "../../../src/domain/caches.js";
+import { megabyte } from "../../../src/domain/memory-size.js";
+import { ReceiptStore } from "../../../src/storage/assembly/receipt-store.js";
+import type { StoredReceipt } from "../../../src/storage/assembly/waiting-receipts.js";
+import { type Database, openDatabase } from "../../../src/storage/database.js";
+import { tempFolder } from "../../support/temp-folder.js";
+
+const tenantId = "t";
+const sessionId = "s";
+
+function receipt(at: number, bytes: number, prompt = `prompt ${at}`): StoredReceipt {
+  return {
+    tenantId,
+    id: `receipt ${at}`,
+    sessionId,
+    wire: Buffer.alloc(bytes, at),
+    contextWire: Buffer.alloc(0),
+    systemHash: Buffer.from(prompt.padEnd(32)),
+    toolsHash: Buffer.from("no tools".padEnd(32)),
+    createdUs: BigInt(at),
+  };
+}
+
+/** A store with a bound of 64 KB, unless another share is given, on a database whose writes fail or wait as the test says. */
+async function openStore(share = 1 / 1_024) {
+  const database = await openDatabase({ url: `file:${join(tempFolder(), "quire.db")}`, poolSize: 1 });
+  onTestFinished(() => database.close());
+  await database.transaction(async (tx) => {
+    const data = { tenantId, id: sessionId, label: "s", metadataJson: "{}", createdUs: 0n, updatedUs: 0n };
+    await tx.session.create({ data: data as never });
+  });
+  let before: () => Promise<void> = async () => {};
+  const writes: number[] = [];
+  const held: Database = {
+    ...database,
+    sqlTransaction: async (work) => {
+      await before();
+      writes.push(1);
+      return database.sqlTransaction(work);
+    },
+  };
+  const warnings: string[] = [];
+  const caches = new Caches(share);
+  const store = new ReceiptStore(held, (error) => warnings.push(String(error)), caches);
+  onTestFinished(() => store.flush());
+  const layers = [Buffer.from("prompt"), Buffer.from("tools")];
+  return {
+    store,
+    warnings,
+    writes,
+    database,
+    layers,
+    beforeWrites(work: () => Promise<void>) {
+      before = work;
+    },
+  };
+}
+
+async function ids(database: Database): Promise<string[]> {
+  const rows = await database.reader.receipt.findMany({
+    select: { id: true },
+    orderBy: { createdUs: "asc" },
+  });
+  return rows.map(({ id }) => id);
+}
+
+describe("receipts that wait to be written", () => {
+  test.each([
+    ["fails", () => Promise.reject(new Error("no disk"))],
+    ["hangs", undefined],
+  ])("stay within their bound while the database %s: the oldest give way, and the log says so once", async (_, failing) => {
+    const { store, warnings, database, layers, beforeWrites } = await openStore();
+    let release = () => {};
+    const gate = new Promise<void>((open) => {
+      release = open;
+    });
+    beforeWrites(failing ?? (() => gate));
+    for (let at = 0; at < 400; at++) {
+      store.add(receipt(at, 1_000), layers);
+      expect(store.bytes).toBeLessThanOrEqual(store.maxBytes);
+    }
+    if (failing) await store.flush();
+    expect(store.maxBytes).toBe(64 * 1_024);
+    expect(store.entries).toBeGreaterThan(5);
+    expect(warnings.filter((warning) => warning.includes("the oldest are dropped"))).toHaveLength(1);
+    expect((await store.find(tenantId, "receipt 399"))?.wire).toHaveLength(1_000);
+    expect(await store.find(tenantId, "receipt 0")).toBeUndefined();
+    beforeWrites(async () => {});
+    release();
+    await store.flush();
+    const written = await ids(database);
+    expect(written.slice(-5)).toEqual([395, 396, 397, 398, 399].map((at) => `receipt ${at}`));
+    expect([store.bytes, store.entries]).toEqual([0, 0]);
+  });
+
+  test("are dropped if they are larger than the bound, and the others stay", async () => {
+    const { store, database, layers, warnings } = await openStore();
+    store.add(receipt(1, 10), layers);
+    store.add(receipt(2, 100_000), layers);
+    store.add(receipt(3, 10), layers);
+    await store.flush();
+    expect(await ids(database)).toEqual(["receipt 1", "receipt 3"]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test("count a layer that they share once, and let it go with the last of them", async () => {
+    const { store, layers } = await openStore();
+    const large = [Buffer.alloc(20_000), layers[1]!];
+    for (let at = 0; at < 10; at++) store.add({ ...receipt(at, 10, "same"), sessionId: `s${at}` }, large);
+    expect(store.bytes).toBeLessThan(50_000);
+    for (let at = 0; at < 9; at++) store.dropSession(tenantId, `s${at}`);
+    expect(await store.findBlob(tenantId, receipt(9, 0, "same").systemHash)).toHaveLength(20_000);
+    store.dropSession(tenantId, "s9");
+    expect([store.bytes, store.entries]).toEqual([0, 0]);
+  });
+
+  test("are written in transactions of a few megabytes, all of them by one flush", async () => {
+    const { store, database, layers, writes, warnings } = await openStore(1);
+    for (let at = 0; at < 20; at++) store.add(receipt(at, megabyte), layers);
+    await store.flush();
+    expect(await ids(database)).toHaveLength(20);
+    expect(writes).toHaveLength(3);
+    expect(warnings).toEqual([]);
+  });
+});
