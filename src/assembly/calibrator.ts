@@ -37,7 +37,7 @@ const readAgainAfterMs = 5_000;
 const writeAfterMs = 1_000;
 /** So many calibrations are written in one transaction: it holds up the writers of turns. */
 const writeAtOnce = 16;
-const maxBytes = 16 * megabyte;
+const maxBytes = 8 * megabyte;
 /** Observations that wait, that are being written, and that are known: three lists of as many at most. */
 const stateBytes = 1_024 + 3 * 8 * keptObservations;
 

@@ -1,6 +1,7 @@
 import { sha256 } from "../../domain/hash.js";
 import type { PrismaTransaction } from "../database.js";
 import type * as models from "../gen/sqlite/models.js";
+import { rowRuns } from "../row-runs.js";
 
 export type HashColumn = models.ContentBlobModel["hash"];
 
@@ -38,7 +39,7 @@ export async function putContents(
     const { hash, bytes } = missing.get(key)!;
     return { tenantId, hash: hashColumn(hash), bytes: hashColumn(bytes), createdUs };
   });
-  await tx.contentBlob.createMany({ data });
+  for (const run of rowRuns(data)) await tx.contentBlob.createMany({ data: run });
 }
 
 /** Contents by the hex of their hash; those that are not stored are left out. */

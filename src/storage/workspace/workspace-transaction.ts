@@ -1,4 +1,5 @@
 import type { PrismaTransaction } from "../database.js";
+import { rowRuns } from "../row-runs.js";
 import type { Dialect } from "../sql.js";
 import { type Content, putContents } from "./content-store.js";
 import type { DocumentRow, StoredWorkspace, ToolsetRow, WorkspaceRow } from "./rows.js";
@@ -59,7 +60,7 @@ export class WorkspaceTransaction {
     if (rows.length === 0) return;
     const where = { tenantId, workspaceId: id, path: { in: rows.map(({ path }) => path) } };
     await this.tx.workspaceDocument.deleteMany({ where });
-    await this.tx.workspaceDocument.createMany({ data: [...rows] });
+    for (const run of rowRuns(rows)) await this.tx.workspaceDocument.createMany({ data: run });
   }
 
   /** The toolset of a name, even if it was removed. */
