@@ -16,7 +16,15 @@ import type { Config } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
 import type { MemoryUse } from "./domain/bounded-cache.js";
 import { Caches } from "./domain/caches.js";
-import { type Clock, type Ids, systemClock, systemIds, toMicroseconds } from "./domain/clock.js";
+import {
+  type Clock,
+  type Ids,
+  systemClock,
+  systemIds,
+  systemTimers,
+  type Timers,
+  toMicroseconds,
+} from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
 import { Offload } from "./offload/offload.js";
@@ -45,6 +53,7 @@ export interface Engine {
 
 export interface EngineOptions {
   readonly clock?: Clock;
+  readonly timers?: Timers;
   readonly ids?: Ids;
   /** Where caches are made; their sizes are a share of the usual ones. */
   readonly caches?: Caches;
@@ -57,7 +66,7 @@ export async function openEngine(
   logger: Logger,
   options: EngineOptions = {},
 ): Promise<Engine> {
-  const { clock = systemClock, ids = systemIds, caches = new Caches() } = options;
+  const { clock = systemClock, timers = systemTimers, ids = systemIds, caches = new Caches() } = options;
   const knobTable = config.knobTableFile
     ? parseKnobTable(readFileSync(config.knobTableFile, "utf8"))
     : defaultKnobTable;
@@ -90,7 +99,7 @@ export async function openEngine(
   const count = (text: string) => countTokens(text, "o200k_base");
   const summarizers = summarizerSet(config, count, summaryTemplate, caches);
   const compactor = new Compactor(
-    { ledger, summarizers, summaryTemplate, counter, clock, ids },
+    { ledger, summarizers, summaryTemplate, counter, clock, timers, ids },
     warn("a compaction could not be made"),
     caches,
   );

@@ -8,6 +8,21 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** What waits for a time to pass. Injected, so that tests decide when it is over. */
+export interface Timers {
+  /** Calls back once, after so many milliseconds, unless it is cancelled before. A time that no timer can hold never passes. */
+  after(ms: number, callback: () => void): { cancel(): void };
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
+export const systemTimers: Timers = {
+  after(ms, callback) {
+    const timer = ms <= longestTimerMs ? setTimeout(callback, ms) : undefined;
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
 /** Where ids come from: UUIDv7 strings, which sort by the time they were made. */
 export interface Ids {
   next(): string;

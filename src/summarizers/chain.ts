@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { checkSummary } from "../compaction/check-summary.js";
 import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
+import { systemTimers, type Timers } from "../domain/clock.js";
 import type { SummarizerFailure } from "../domain/compaction.js";
 import { untilAborted } from "../domain/until-aborted.js";
 
@@ -11,6 +12,7 @@ export interface ChainOptions {
   /** How long each summarizer may take. */
   readonly deadlineMs: number | ((summarizer: Summarizer) => number);
   readonly signal: AbortSignal;
+  readonly timers?: Timers;
   /** Told of each failure when it happens. Must not throw. */
   readonly onFailure?: (failure: SummarizerFailure) => void;
 }
@@ -29,7 +31,6 @@ export type ChainResult =
 /** A longer text cannot be within its limit, and is not counted. */
 const LONGEST_TOKEN = 64;
 const LONGEST_REASON = 300;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The first summary of the list that can be used.
@@ -59,7 +60,7 @@ export async function summarizeWithChain(
 async function attempt(
   summarizer: Summarizer,
   task: SummaryTask,
-  { count, replacedTokens, deadlineMs, signal }: ChainOptions,
+  { count, replacedTokens, deadlineMs, signal, timers = systemTimers }: ChainOptions,
 ): Promise<{ readonly summary: Summary; readonly tokens: number } | string> {
   const { name } = summarizer;
   const limitMs = Math.floor(typeof deadlineMs === "function" ? deadlineMs(summarizer) : deadlineMs);
@@ -69,8 +70,7 @@ async function attempt(
   setMaxListeners(0, own.signal);
   const stop = () => own.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
-  const late = () => own.abort(new Error("time limit"));
-  const timer = limitMs <= LONGEST_TIMER_MS ? setTimeout(late, limitMs) : undefined;
+  const timer = timers.after(limitMs, () => own.abort(new Error("time limit")));
   try {
     const work = Promise.resolve().then(() => summarizer.summarize(task, own.signal));
     const summary: Partial<Summary> | undefined = await untilAborted(work, own.signal);
@@ -87,7 +87,7 @@ async function attempt(
     if (own.signal.aborted) return `${name} was not done within ${limitMs} ms.`;
     return `${name} ${failureWords(error)}.`;
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     signal.removeEventListener("abort", stop);
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CompactionTurn } from "../../src/contract/gen/quire/v1/compaction.js";
 import { gate } from "../support/gate.js";
+import { handTimers } from "../support/hand-timers.js";
 import { assistant, user } from "../support/messages.js";
 import {
   type ModelReply,
@@ -20,8 +21,8 @@ import {
 } from "./long-session.js";
 import { type ServedEngine, servedEngine } from "./opened-engine.js";
 
-/** What an assembly has for all of it, summaries and fallbacks included. */
-const deadlineMs = 2_000;
+/** What an assembly has for all of it, summaries and fallbacks included. No test waits for it. */
+const deadlineMs = 60_000;
 const roomTokens = 1_000;
 const openTicket = "TKT-48213";
 const summary = `They looked for a parcel that left the house by the river. Still open: the refund for ${openTicket}.`;
@@ -32,11 +33,16 @@ function openTurn(number: number) {
   return [user(`Please refund ${openTicket}.`), assistant(`TODO: the refund for ${openTicket} is pending.`)];
 }
 
-/** A server that asks a model for summaries, and a session that no longer fits. */
+/** A server that asks a model for summaries, and a session that no longer fits. Time passes only while the model hangs. */
 async function overfull(script: ModelScript) {
-  const model = await startModelServer(script);
+  const timers = handTimers();
+  const model = await startModelServer(async (request, index) => {
+    const reply = await script(request, index);
+    if ("hang" in reply) setImmediate(() => timers.runOutNext());
+    return reply;
+  });
   onTestFinished(() => model.close());
-  const served = await servedEngine({
+  const flags = {
     summarizerOpenaiUrl: model.baseUrl("openai"),
     summarizerOpenaiModel: "gpt-small",
     summarizerOpenaiKey: "openai-key",
@@ -44,9 +50,10 @@ async function overfull(script: ModelScript) {
     summarizerAnthropicModel: "claude-small",
     summarizerAnthropicKey: "anthropic-key",
     summarizerRetries: 0,
-  });
+  };
+  const served = await servedEngine(flags, { timers });
   await longSession(served.quire, "long", 16, openTurn);
-  return { ...served, model };
+  return { ...served, model, timers };
 }
 
 const contextFor = (...summarizers: readonly string[]) =>
@@ -257,7 +264,11 @@ describe("a compaction that outlasts its caller", () => {
     const desk = await overfull(script);
     const patient = assembled(desk.assemble(contextFor("openai")));
     await asked;
-    const hasty = await assembled(desk.assemble(contextFor("openai"), 700));
+    const joining = assembled(desk.assemble(contextFor("openai"), deadlineMs));
+    // The job has one, and each who waits for it. The one who has a deadline waits least.
+    await desk.timers.set(3);
+    desk.timers.runOutNext();
+    const hasty = await joining;
     expect(hasty.failed!.reason).toContain("not done in time");
     expect(hasty.layer.compactionId).toBe("");
     expect(hasty.layer.droppedTurns).toBeGreaterThan(0);

@@ -5,6 +5,7 @@ import { anthropicSummarizer } from "../../src/summarizers/anthropic.js";
 import { summarizeWithChain } from "../../src/summarizers/chain.js";
 import { openaiSummarizer } from "../../src/summarizers/openai.js";
 import { chat, count } from "../support/folded-turns.js";
+import { handTimers } from "../support/hand-timers.js";
 import { type ModelReply, type ModelServer, startModelServer } from "../support/model-server.js";
 
 const task: SummaryTask = {
@@ -15,7 +16,7 @@ const task: SummaryTask = {
   mustKeep: ["ORD-7"],
 };
 const never = new AbortController().signal;
-const options = { count, replacedTokens: 90, deadlineMs: 5_000, signal: never };
+const options = { count, replacedTokens: 90, deadlineMs: 60_000, signal: never };
 
 function fake(name: string, summarize: Summarizer["summarize"]): Summarizer {
   return { name, provider: "", model: "", summarize };
@@ -71,7 +72,7 @@ describe("chain: which summary is taken", () => {
   ];
 
   test.each(failing)("$name gives way to the next one, with the reason", async (summarizer, reason) => {
-    const deadlineMs = ({ name }: Summarizer) => (/stuck|obedient/.test(name) ? 20 : 5_000);
+    const deadlineMs = ({ name }: Summarizer) => (/stuck|obedient/.test(name) ? 20 : 60_000);
     const told: SummarizerFailure[] = [];
     const onFailure = (failure: SummarizerFailure) => told.push(failure);
     const result = await summarizeWithChain([summarizer, good], task, { ...options, deadlineMs, onFailure });
@@ -126,7 +127,7 @@ describe("chain: an abort from outside", () => {
       signal.addEventListener("abort", () => {
         heard = signal.reason;
       });
-      setTimeout(() => abort.abort(new Error("caller left")), 10);
+      setImmediate(() => abort.abort(new Error("caller left")));
       return new Promise(() => {});
     });
     const work = summarizeWithChain([stuck, good], task, { ...options, signal: abort.signal });
@@ -160,7 +161,11 @@ describe("chain: over real endpoints", () => {
   test.each(
     replies,
   )("a model that %s: both protocols fail with a reason, the next one serves", async (_, bad) => {
-    const server = await startModelServer(() => bad);
+    const timers = handTimers();
+    const server = await startModelServer(() => {
+      if ("hang" in bad) setImmediate(() => timers.runOutNext());
+      return bad;
+    });
     servers.push(server);
     const endpoint = (protocol: "openai" | "anthropic") => ({
       baseUrl: server.baseUrl(protocol),
@@ -173,8 +178,7 @@ describe("chain: over real endpoints", () => {
       count,
     });
     const chain = [openaiSummarizer(endpoint("openai")), anthropicSummarizer(endpoint("anthropic")), good];
-    const deadlineMs = "hang" in bad ? 600 : 5_000;
-    const result = await summarizeWithChain(chain, task, { ...options, deadlineMs });
+    const result = await summarizeWithChain(chain, task, { ...options, timers });
     expect(result.summarizer).toBe(good);
     expect(result.failures.map(({ summarizer }) => summarizer)).toEqual(["openai", "anthropic"]);
     for (const { reason } of result.failures) {

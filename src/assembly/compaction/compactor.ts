@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
-import type { Clock, Ids } from "../../domain/clock.js";
+import type { Clock, Ids, Timers } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
 import { megabyte, textBytes } from "../../domain/memory-size.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
@@ -21,6 +20,7 @@ export interface CompactorDeps {
   readonly summaryTemplate: string;
   readonly counter: TokenCounter;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly ids: Ids;
 }
 
@@ -61,13 +61,31 @@ export class Compactor {
       failures: [],
     };
     const made = this.join(job).catch(() => broken);
-    return within(made, waitMs, signal);
+    return this.within(made, waitMs, signal);
   }
 
   /** Waits for what is being prepared for a session, if anything is. */
   async prepared(tenantId: string, sessionId: string, waitMs: number, signal?: AbortSignal): Promise<void> {
     const done = this.preparing.get(`${tenantId}/${sessionId}`);
-    if (done) await within(done, waitMs, signal);
+    if (done) await this.within(done, waitMs, signal);
+  }
+
+  /** Waits so long for work that goes on all the same; undefined when it was not done by then. */
+  private async within<T>(work: Promise<T>, waitMs: number, signal?: AbortSignal): Promise<T | undefined> {
+    let giveUp = (): void => undefined;
+    const over = new Promise<undefined>((resolve) => {
+      giveUp = () => resolve(undefined);
+    });
+    const timer = this.deps.timers.after(waitMs, giveUp);
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await Promise.race([work, over]);
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", giveUp);
+      signal?.throwIfAborted();
+    }
   }
 
   private join(job: CompactionJob): Promise<JobOutcome> {
@@ -169,16 +187,4 @@ export class Compactor {
 function goalBytes({ settings }: RememberedGoal): number {
   const { summarizers, summarizationModel } = settings;
   return 512 + summarizers.reduce((sum, name) => sum + textBytes(name), textBytes(summarizationModel));
-}
-
-/** Waits so long for work that goes on all the same; undefined when it was not done by then. */
-async function within<T>(work: Promise<T>, waitMs: number, signal?: AbortSignal): Promise<T | undefined> {
-  const timer = new AbortController();
-  const gone = signal ? AbortSignal.any([signal, timer.signal]) : timer.signal;
-  try {
-    return await Promise.race([work, sleep(waitMs, undefined, { signal: gone }).catch(() => undefined)]);
-  } finally {
-    timer.abort();
-    signal?.throwIfAborted();
-  }
 }

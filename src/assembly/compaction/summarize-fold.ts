@@ -73,6 +73,7 @@ export async function summarizeFold(
         return summarizer === usable.at(-1) ? left : left * 0.7;
       },
       signal,
+      timers: deps.timers,
     });
     failures.push(...result.failures);
     if (!result.summarizer) {

@@ -1,0 +1,32 @@
+import { EventEmitter, once } from "node:events";
+import type { Timers } from "../../src/domain/clock.js";
+
+/** Timers that run out when a test says so, and never by themselves. */
+export interface HandTimers extends Timers {
+  /** Resolves when so many are set. */
+  set(count: number): Promise<void>;
+  /** The one with the least time runs out. */
+  runOutNext(): void;
+}
+
+export function handTimers(): HandTimers {
+  const waiting = new Set<{ readonly ms: number; readonly callback: () => void }>();
+  const changes = new EventEmitter();
+  return {
+    after(ms, callback) {
+      const timer = { ms, callback };
+      waiting.add(timer);
+      changes.emit("set");
+      return { cancel: () => void waiting.delete(timer) };
+    },
+    async set(count) {
+      while (waiting.size < count) await once(changes, "set");
+    },
+    runOutNext() {
+      const [next] = [...waiting].sort((a, b) => a.ms - b.ms);
+      if (!next) throw new Error("no timer is set");
+      waiting.delete(next);
+      next.callback();
+    },
+  };
+}
