@@ -21,13 +21,12 @@ export function serveCommand(terminal: Terminal): Command {
     async (flags: ConfigFlags & { readonly json?: boolean }) => {
       const config = readConfig(flags);
       // Heard from the beginning: whoever reads that the server listens may stop it at once.
-      const stopped = signal();
+      const stopped = firstSignal();
       const server = await start(config, terminal, flags.json === true);
       if (flags.json) printJson(terminal, { addresses: server.addresses, database: shownDatabase(config) });
       else greet(terminal, config, server.addresses);
       await stopped;
       say(terminal, "stopping: calls that run may finish; Ctrl-C again stops at once");
-      process.once("SIGINT", () => process.exit(1)).once("SIGTERM", () => process.exit(1));
       await server.stop();
       process.exit(0);
     },
@@ -71,10 +70,13 @@ export function shownDatabase({ database }: Pick<Config, "database">): string {
   return database.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, "$1:***@");
 }
 
-function signal(): Promise<void> {
+/** Resolves at the first signal to stop. At the second the process ends. */
+function firstSignal(): Promise<void> {
   return new Promise((resolve) => {
+    let isStopping = false;
     const stop = () => {
-      process.off("SIGINT", stop).off("SIGTERM", stop);
+      if (isStopping) process.exit(1);
+      isStopping = true;
       resolve();
     };
     process.on("SIGINT", stop).on("SIGTERM", stop);

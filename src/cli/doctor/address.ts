@@ -3,7 +3,8 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { type Check, fail, ok, warn } from "./check.js";
 
-const DEADLINE_MS = 2_000;
+/** A server that is busy answers late; an address where nobody listens fails at once. */
+const DEADLINE_MS = 10_000;
 const CHECK = "/grpc.health.v1.Health/Check";
 const SERVICE = "quire.v1.LedgerService";
 

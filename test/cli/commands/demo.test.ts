@@ -59,9 +59,7 @@ describe("quire demo", () => {
     const folder = tempFolder();
     vi.stubEnv("TMPDIR", folder);
     const cli = spawnCli("demo", "--address", nobody);
-    while (!cli.output().out.includes("1. ") && cli.child.exitCode === null) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await cli.said(/^1\. /m);
     cli.child.kill("SIGINT");
     expect([0, 130]).toContain((await cli.done).code);
     expect(readdirSync(folder).filter((name) => name.startsWith("quire"))).toEqual([]);

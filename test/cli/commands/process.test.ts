@@ -4,15 +4,18 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { credentials } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import {
+  CompactRequest,
   CreateSessionRequest,
   LedgerServiceClient,
   RecordTurnRequest,
-  StreamHistoryRequest,
+  type RecordTurnResponse,
 } from "../../../src/contract/gen/quire/v1/ledger_service.js";
-import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
-import { startTestServer, type TestServer } from "../../support/server.js";
+import { gate } from "../../support/gate.js";
+import { assistant, user } from "../../support/messages.js";
+import { startModelServer } from "../../support/model-server.js";
+import { call, startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, spawnCli } from "../support/run-cli.js";
 
 /** The built command as a process of its own: exit codes, streams, signals. */
@@ -44,9 +47,7 @@ async function served(...args: readonly string[]) {
     "error",
     ...args,
   );
-  while (!/listens on|addresses/.test(cli.output().err + cli.output().out) && cli.child.exitCode === null) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await cli.said(/listens on|addresses/);
   return cli;
 }
 
@@ -152,14 +153,22 @@ describe("quire serve", () => {
   });
 
   it("stops at once at a second signal, while a call still runs", async () => {
-    const cli = await served("--json", "--shutdown-grace-ms", "60000");
+    const asked = gate();
+    const model = await startModelServer(() => {
+      asked.open();
+      return { hang: "before headers" };
+    });
+    onTestFinished(() => model.close());
+    const summarizer = ["--summarizer-openai-url", model.baseUrl("openai"), "--summarizer-openai-model", "m"];
+    const cli = await served("--json", "--shutdown-grace-ms", "600000", ...summarizer);
     const [{ addresses } = { addresses: [] }] = jsonLines<{ addresses: string[] }>(cli.output().out);
-    const unread = await startUnreadCall(addresses[0] ?? "");
+    const { isOpen } = await startSummary(addresses[0] ?? "");
+    await asked.passed;
     cli.child.kill("SIGINT");
-    while (!cli.output().err.includes("stopping")) await new Promise((resolve) => setTimeout(resolve, 20));
+    await cli.said(/stopping/);
+    expect(isOpen()).toBe(true);
     cli.child.kill("SIGINT");
     expect(await cli.done).toMatchObject({ code: 1 });
-    unread.close();
   });
 
   it("prints one JSON document on stdout with --json, and logs on stderr", async () => {
@@ -208,7 +217,7 @@ describe("quire doctor", () => {
   });
 
   it("fails with 1 and a hint for each thing that is wrong", async () => {
-    const other = createServer().listen(0, "127.0.0.1");
+    const other = createServer((socket) => socket.end("not here\n")).listen(0, "127.0.0.1");
     await once(other, "listening");
     const port = (other.address() as { port: number }).port;
     const [taken, noDatabase, badConfig] = await Promise.all([
@@ -227,22 +236,21 @@ describe("quire doctor", () => {
   });
 });
 
-/** A call that cannot end: its answer is larger than what fits on the way, and nobody reads it. */
-async function startUnreadCall(address: string): Promise<{ close(): void }> {
+/** A call for a summary, which lasts as long as its model does. */
+async function startSummary(address: string): Promise<{ isOpen(): boolean }> {
   const client = new LedgerServiceClient(address, credentials.createInsecure());
-  const unary = <T>(start: (done: (error: Error | null, value: T) => void) => void) =>
-    new Promise<T>((resolve, reject) => {
-      start((error, value) => (error ? reject(error) : resolve(value)));
-    });
-  const part = { content: { $case: "text", value: { text: "x".repeat(4_000_000) } } } as const;
-  const messages = [{ role: MessageRole.USER, parts: [part, part, part] }];
-  await unary((done) => client.createSession(CreateSessionRequest.fromPartial({ label: "large" }), done));
-  await unary((done) =>
-    client.recordTurn(RecordTurnRequest.fromPartial({ session: "large", messages }), done),
-  );
-  const thread = { $case: "session", value: "large" } as const;
-  const stream = client.streamHistory(StreamHistoryRequest.fromPartial({ thread }));
-  stream.on("error", () => undefined).pause();
-  await once(stream, "metadata");
-  return { close: () => client.close() };
+  onTestFinished(() => client.close());
+  await call(client, client.createSession, CreateSessionRequest.fromPartial({ label: "long" }));
+  for (let parentTurnId = "", left = 4; left > 0; left--) {
+    const messages = [user("Where is it? ".repeat(50)), assistant("It is on its way. ".repeat(50))];
+    const request = RecordTurnRequest.fromPartial({ session: "long", parentTurnId, messages });
+    const { turn } = await call<RecordTurnRequest, RecordTurnResponse>(client, client.recordTurn, request);
+    parentTurnId = turn!.id;
+  }
+  const request = CompactRequest.fromPartial({ session: "long", summarizers: ["openai"], keepTurns: 1 });
+  let isOpen = true;
+  client.compact(request, () => {
+    isOpen = false;
+  });
+  return { isOpen: () => isOpen };
 }

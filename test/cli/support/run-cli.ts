@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { createProgram } from "../../../src/cli/program.js";
@@ -51,8 +51,17 @@ async function run(isScreen: boolean, args: readonly string[]): Promise<CliRun> 
   return { code, out: stdout.text, err: stderr.text };
 }
 
+export interface RunningCli {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly done: Promise<CliRun>;
+  /** What it said so far. */
+  output(): { readonly out: string; readonly err: string };
+  /** Resolves when it has said this, on either stream, or has ended. */
+  said(words: RegExp): Promise<void>;
+}
+
 /** Starts `node bin/quire.js`, which runs the build, without the settings of whoever runs the tests. */
-export function spawnCli(...args: readonly string[]) {
+export function spawnCli(...args: readonly string[]): RunningCli {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("QUIRE_")));
   const child = spawn(process.execPath, [join(packageRoot, "bin", "quire.js"), ...args], { env });
   let out = "";
@@ -66,7 +75,17 @@ export function spawnCli(...args: readonly string[]) {
   const done = new Promise<CliRun>((resolve) => {
     child.on("close", (code) => resolve({ code: code ?? -1, out, err }));
   });
-  return { child, done, output: () => ({ out, err }) };
+  const said = (words: RegExp) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (words.test(out) || words.test(err)) resolve();
+      };
+      child.stdout.on("data", look);
+      child.stderr.on("data", look);
+      child.once("close", () => resolve());
+      look();
+    });
+  return { child, done, output: () => ({ out, err }), said };
 }
 
 export function jsonLines<T = Record<string, unknown>>(text: string): readonly T[] {
