@@ -4,8 +4,10 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/long/**"],
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
+    // They matter to what hangs, and not to what is slow: nothing here is timed.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
   },
 });

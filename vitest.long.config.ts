@@ -5,7 +5,8 @@ export default defineConfig({
   test: {
     include: ["test/long/**/*.test.ts"],
     testTimeout: 900_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     fileParallelism: false,
   },
 });

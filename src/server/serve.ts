@@ -65,12 +65,12 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
       draining.abort();
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       // Calls get the grace time, then a last moment to be told that the server goes down, then they are cut off.
-      const timers = [
-        setTimeout(() => stopping.abort(), config.shutdownGraceMs),
-        setTimeout(() => server.forceShutdown(), config.shutdownGraceMs + 500),
-      ];
+      let timer = setTimeout(() => {
+        stopping.abort();
+        timer = setTimeout(() => server.forceShutdown(), 500);
+      }, config.shutdownGraceMs);
       await closed;
-      for (const timer of timers) clearTimeout(timer);
+      clearTimeout(timer);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Config } from "../../src/config/options.js";
 import { type Engine, openEngine } from "../../src/engine.js";
 import type { Quire } from "../../src/index.js";
 import { serve } from "../../src/server/serve.js";
-import { createLogger } from "../../src/telemetry/logger.js";
+import { createLogger, type Logger } from "../../src/telemetry/logger.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { overGrpc } from "./over-grpc.js";
 import { putCapsule, setUpTravelDesk } from "./travel-desk.js";
@@ -21,13 +21,16 @@ export interface ServedDesk {
 type Flags = Readonly<Partial<Record<keyof Config, unknown>>>;
 
 /** A server over the wire, on a folder that may have been served before. Stopped when the test has finished, if not earlier. */
-export async function serveFolder(folder: string, flags: Flags = {}): Promise<ServedDesk> {
+export async function serveFolder(
+  folder: string,
+  flags: Flags = {},
+  logger: Logger = createLogger("silent"),
+): Promise<ServedDesk> {
   const database = `file:${join(folder, "quire.db")}`;
   const config = loadConfig({
     env: {},
     flags: { listen: "127.0.0.1:0", database, logLevel: "silent", ...flags },
   });
-  const logger = createLogger("silent");
   const engine = await openEngine(config, logger);
   const server = await serve(config, engine, logger);
   const address = server.addresses[0]!;
@@ -45,8 +48,8 @@ export async function serveFolder(folder: string, flags: Flags = {}): Promise<Se
 }
 
 /** The travel desk with its capsule "atlas", served. */
-export async function serveDesk(flags: Flags = {}): Promise<ServedDesk> {
-  const desk = await serveFolder(tempFolder(), flags);
+export async function serveDesk(flags: Flags = {}, logger?: Logger): Promise<ServedDesk> {
+  const desk = await serveFolder(tempFolder(), flags, logger);
   await setUpTravelDesk(desk.quire);
   await putCapsule(desk.quire, "atlas", {}, 9);
   return desk;

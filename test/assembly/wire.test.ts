@@ -10,6 +10,7 @@ import {
   type AssembleResponse,
   AssemblyServiceService,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
+import { CapturedLog } from "../server/captured-log.js";
 import { assistant, user } from "../support/messages.js";
 import { failure } from "../support/server.js";
 import { fold } from "./fold.js";
@@ -86,7 +87,8 @@ describe("Assemble over the wire", () => {
   });
 
   test("stops the work when the caller cancels: no further reads, no receipt", async () => {
-    const desk = await serveDesk({ historyCacheBytes: 0 });
+    const log = new CapturedLog();
+    const desk = await serveDesk({ historyCacheBytes: 0 }, log.logger);
     await addTurns(desk, 70, 1);
     const reads = holdReads(desk.engine);
     const stream = assembleOn(desk, wideWindow);
@@ -97,11 +99,12 @@ describe("Assemble over the wire", () => {
     });
     await new Promise((resolve) => stream.on("error", resolve));
     while (reads.count() === 0) await sleep(1);
-    // The server hears of it while the first read is held up.
-    await sleep(100);
+    // The first read is held up until the server has heard of it: one connection brings everything in its order.
+    await failure(desk.quire.assembly.getReceipt({ receiptId: assemblyId }));
     reads.release();
-    await sleep(300);
+    await log.find(({ method }) => method === "Assemble");
     expect(reads.count()).toBe(1);
+    await desk.engine.assembly.receipts.flush();
     expect(await failure(desk.quire.assembly.getReceipt({ receiptId: assemblyId }))).toMatchObject({
       reason: "RECEIPT_NOT_FOUND",
     });
@@ -122,7 +125,7 @@ describe("Assemble over the wire", () => {
     await Promise.all(streams.map((stream) => once(stream, "response")));
     await sleep(1_000);
     // All that they have yet to read is 400 MB. What is held stays held; buffers that are only yet to be freed go.
-    await expect.poll(() => used() - before, { timeout: 20_000, interval: 200 }).toBeLessThan(120_000_000);
+    await expect.poll(() => used() - before, { interval: 200 }).toBeLessThan(120_000_000);
     expect(streams.some((stream) => stream.readableEnded)).toBe(false);
   });
 

@@ -64,15 +64,11 @@ test("in process: a replay equals the served context, and a served replay the on
   // Receipts are written behind: the server has written this one when it can read it again.
   await servedReplay(overTheWire.assemblyId);
   await expect
-    .poll(() => quire.assembly.replayContext({ receiptId: overTheWire.assemblyId }).catch(() => undefined), {
-      timeout: 10_000,
-    })
+    .poll(() => quire.assembly.replayContext({ receiptId: overTheWire.assemblyId }).catch(() => undefined))
     .toEqual({ context: overTheWire });
 
   const { context } = await quire.assembly.buildContext(contextOf("atlas"));
-  await expect
-    .poll(() => servedReplay(context!.assemblyId).catch(() => undefined), { timeout: 10_000 })
-    .toEqual(context);
+  await expect.poll(() => servedReplay(context!.assemblyId).catch(() => undefined)).toEqual(context);
 });
 
 test("in process: the stream has the events of the contract in order, with the whole history in messages", async () => {

@@ -28,7 +28,7 @@ export class Watchers {
   /** Each saw every move once and in order; those of sessions that are gone were told so. */
   async check(live: readonly Session[]): Promise<string[]> {
     const byId = new Map(live.map((session) => [session.id, session]));
-    const deadline = Date.now() + 5_000;
+    const deadline = Date.now() + 120_000;
     const isDone = ([id, { moves, ended }]: [string, Watched]) =>
       ended !== undefined || moves.length >= (byId.get(id)?.headSequence ?? Number.POSITIVE_INFINITY);
     while (![...this.watched].every(isDone) && Date.now() < deadline)

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { createLogger, type Logger } from "../../src/telemetry/logger.js";
 
 export interface LogLine {
@@ -12,7 +13,13 @@ export interface LogLine {
 /** The real logger, whose lines are kept. */
 export class CapturedLog {
   readonly text: string[] = [];
-  readonly logger: Logger = createLogger("debug", { write: (line: string) => this.text.push(line) });
+  readonly logger: Logger = createLogger("debug", {
+    write: (line: string) => {
+      this.text.push(line);
+      this.written.emit("line");
+    },
+  });
+  private readonly written = new EventEmitter();
 
   get lines(): readonly LogLine[] {
     return this.text.map((line) => JSON.parse(line) as LogLine);
@@ -20,11 +27,10 @@ export class CapturedLog {
 
   /** The first line from an index on that matches, once it is there. */
   async find(matches: (line: LogLine) => boolean, from = 0): Promise<LogLine> {
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+    for (;;) {
       const found = this.lines.slice(from).find(matches);
       if (found) return found;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await once(this.written, "line");
     }
-    throw new Error("no such line was logged");
   }
 }

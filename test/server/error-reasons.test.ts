@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { status as Code } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
@@ -15,7 +14,9 @@ import { codes, toServiceError } from "../../src/server/status.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
 import { decides } from "../ledger/message-parts.js";
+import { gate } from "../support/gate.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { startModelServer } from "../support/model-server.js";
 import { failure, startTestServer, type TestServer, type WireError, wireError } from "../support/server.js";
 import { AssemblyCalls } from "./assembly-reasons.js";
 import { CapturedLog, type LogLine } from "./captured-log.js";
@@ -23,8 +24,6 @@ import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
 
 const noTurn = "0198c0de-0000-7000-8000-000000000001";
-/** Takes the token counter seconds. */
-const longText = randomLetters(1_500_000);
 
 let server: TestServer;
 let ledger: LedgerCalls;
@@ -320,7 +319,7 @@ const cases: { readonly [Key in Reason]: Case } = {
 };
 
 /** So many turns under a head; the id of the last. */
-async function longThread(session: string, head: string, turns = 8): Promise<string> {
+async function longThread(session: string, head: string, turns = 8, calls = ledger): Promise<string> {
   let parentTurnId = head;
   for (let at = 0; at < turns; at++) {
     const messages = [
@@ -329,7 +328,7 @@ async function longThread(session: string, head: string, turns = 8): Promise<str
     const result = {
       messages: [assistant(`Answer ${at}: ${"it is on its way, and will be there soon. ".repeat(8)}`)],
     };
-    const { turn } = await ledger.recordTurn({ session, parentTurnId, messages, result });
+    const { turn } = await calls.recordTurn({ session, parentTurnId, messages, result });
     parentTurnId = turn!.id;
   }
   return parentTurnId;
@@ -349,33 +348,49 @@ function sendBytes(method: string, hex: string): Promise<Buffer> {
   });
 }
 
-function randomLetters(length: number): string {
-  let state = 7;
-  const next = () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return 97 + (state % 26);
-  };
-  return Buffer.from(Array.from({ length }, next)).toString();
-}
-
-/** A write that is stopped while its tokens are counted. Its answer reaches no one: the log has it. */
+/** A write that is stopped while it waits behind another one. Its answer reaches no one: the log has it. */
 async function interrupt(
   send: (request: RecordTurnRequest) => Promise<Pick<WireError, "code" | "message">>,
 ): Promise<Evidence> {
   const { id: session } = await ledger.session();
   const before = await snapshot(ledger);
   const known = log.text.length;
-  const error = await send(RecordTurnRequest.create({ session, messages: [user(longText)] }));
+  const release = await holdWrites(session);
+  const error = await send(RecordTurnRequest.create({ session, messages: [user("waits in line")] }));
+  await release();
   const line = await log.find((entry) => entry.method === "RecordTurn", known);
   const unseen = { reason: "", domain: "", metadata: {}, fields: [], retry: false };
   return { error: { ...unseen, ...error }, before, after: await snapshot(ledger), log: line };
 }
 
-function cancelWrite(request: RecordTurnRequest): Promise<WireError> {
-  return new Promise((resolve) => {
+/** Another holds the database, and a write, of which nothing comes, waits for it. */
+async function holdWrites(session: string): Promise<() => Promise<void>> {
+  const other = openDatabase(join(server.folder, "quire.db"));
+  other.exec("BEGIN IMMEDIATE");
+  const first = failure(ledger.appendMessages({ turnId: noTurn, messages: [user("to nobody")] }));
+  await arrived(session);
+  return async () => {
+    other.exec("ROLLBACK");
+    other.close();
+    await first;
+  };
+}
+
+/** Calls of one connection are heard in their order: when this one is answered, the server knows of what was sent before. */
+async function arrived(session: string): Promise<void> {
+  await ledger.getSession({ session });
+}
+
+async function cancelWrite(request: RecordTurnRequest): Promise<WireError> {
+  let cancel = (): void => undefined;
+  const cancelled = new Promise<WireError>((resolve) => {
     const call = server.ledger.recordTurn(request, (error) => resolve(wireError(error)));
-    setTimeout(() => call.cancel(), 400);
+    cancel = () => call.cancel();
   });
+  await arrived(request.session);
+  cancel();
+  await arrived(request.session);
+  return cancelled;
 }
 
 /** By a client without a clock of its own: grpc-js would cancel a moment before the server sees that the time is up. */
@@ -385,15 +400,23 @@ function outlastDeadline(request: RecordTurnRequest) {
   });
 }
 
-/** A write that still runs when the grace time is over. */
+/** A write that still runs when the grace time is over: the model that it asks does not answer. */
 async function stopUnderWrite(): Promise<Evidence> {
   const database = `file:${join(server.folder, "stopped.db")}`;
-  const first = await startTestServer({ database, shutdownGraceMs: 100 });
+  const asked = gate();
+  const model = await startModelServer(() => {
+    asked.open();
+    return { hang: "before headers" };
+  });
+  onTestFinished(() => model.close());
+  const summarizer = { summarizerOpenaiUrl: model.baseUrl("openai"), summarizerOpenaiModel: "m" };
+  const first = await startTestServer({ database, shutdownGraceMs: 100, ...summarizer });
   const calls = ledgerCalls(first.ledger);
   const { id: session } = await calls.session();
+  await longThread(session, "", 4, calls);
   const before = await snapshot(calls);
-  const write = failure(calls.turn(session, "", [user(longText)]));
-  await sleep(100);
+  const write = failure(calls.compact({ session, summarizers: ["openai"], keepTurns: 1 }));
+  await asked.passed;
   const stopped = first.stop();
   const error = await write;
   await stopped;

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { existsSync, linkSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type ChannelCredentials, Client, status as Code, credentials, Metadata } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
@@ -20,6 +19,9 @@ import { tempFolder } from "../support/temp-folder.js";
 import { describeSymbol, listServices } from "./reflection-client.js";
 
 type Flags = Parameters<typeof startTestServer>[0];
+
+/** A grace time that no test outlives: what waits for its end never ends. */
+const endless = { shutdownGraceMs: 600_000 };
 
 /** A server of the running test. */
 async function start(
@@ -85,18 +87,16 @@ describe("health", () => {
   });
 
   test("is NOT_SERVING while the server stops, and those who watch are told and let go", async () => {
-    const server = await startTestServer();
+    const server = await startTestServer(endless);
     const { watch } = health(server.address);
     const seen: string[] = [];
     const stream = watch("quire.v1.LedgerService");
     stream.on("data", ({ status }: { status: string }) => seen.push(status));
     await once(stream, "data");
-    const started = Date.now();
     const ended = once(stream, "end");
     await server.stop();
     await ended;
     expect(seen).toEqual(["SERVING", "NOT_SERVING"]);
-    expect(Date.now() - started).toBeLessThan(server.config.shutdownGraceMs / 2);
   });
 });
 
@@ -244,7 +244,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs the openssl command)", () => {
 
 describe("stopping", () => {
   test("finishes the streams that run, then closes; new calls are not taken", async () => {
-    const server = await startTestServer();
+    const server = await startTestServer(endless);
     const ledger = ledgerCalls(server.ledger);
     const request = await longHistory(ledger, "slow");
     const stream = await pausedHistory(server.ledger.streamHistory(request));
@@ -253,9 +253,8 @@ describe("stopping", () => {
     const stopping = server.stop().then(() => {
       stopped = true;
     });
-    await sleep(200);
-    expect(stopped).toBe(false);
     expect((await failure(ledgerCalls(late).getSession({ session: "slow" }))).code).toBe(Code.UNAVAILABLE);
+    expect(stopped).toBe(false);
     const { messages } = await readHistory(stream);
     expect(messages).toHaveLength(30);
     await stopping;
@@ -263,15 +262,15 @@ describe("stopping", () => {
 
   test("answers the writes that run, and they are there afterwards; the port and the database are free", async () => {
     const path = join(tempFolder(), "quire.db");
-    const first = await startTestServer({ database: `file:${path}` });
+    const first = await startTestServer({ database: `file:${path}`, ...endless });
     const calls = ledgerCalls(connect(first.address));
     const sessions = await Promise.all(Array.from({ length: 20 }, () => calls.session()));
     const other = openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const writes = Promise.all(sessions.map(({ id }) => calls.turn(id, "", [user("in flight")])));
-    await sleep(300);
+    // Calls of one connection arrive in their order: when this one is answered, the writes before it run.
+    await calls.getSession({ session: sessions[0]!.id });
     const stopping = first.stop();
-    await sleep(100);
     other.exec("ROLLBACK");
     other.close();
     expect((await writes).map((turn) => turn.depth)).toEqual(Array(20).fill(1));
@@ -284,40 +283,34 @@ describe("stopping", () => {
   });
 
   test("ends watchers at once, with the word that the server goes down", async () => {
-    const server = await startTestServer();
+    const server = await startTestServer(endless);
     const ledger = ledgerCalls(server.ledger);
     const { id } = await ledger.session();
     const watcher = ledger.watch({ session: id });
     await watcher.next();
-    const started = Date.now();
     await server.stop();
     expect(await failure(watcher.next())).toMatchObject({
       code: Code.UNAVAILABLE,
       reason: "SHUTTING_DOWN",
       retry: true,
     });
-    expect(Date.now() - started).toBeLessThan(server.config.shutdownGraceMs / 2);
   });
 
   test("does not wait for ever: after the grace time what still runs is told and cut off", async () => {
     const server = await startTestServer({ shutdownGraceMs: 200 });
     const request = await longHistory(ledgerCalls(server.ledger), "stuck");
     const stream = await pausedHistory(server.ledger.streamHistory(request));
-    const started = Date.now();
     const ended = new Promise((resolve) => stream.once("error", resolve));
     await server.stop();
-    expect(Date.now() - started).toBeLessThan(5_000);
     stream.resume();
     expect([Code.UNAVAILABLE, Code.CANCELLED]).toContain(wireError(await ended).code);
   });
 
   test("does not wait for clients that are connected and ask nothing", async () => {
-    const server = await startTestServer();
+    const server = await startTestServer(endless);
     const idle = connect(server.address);
     await ledgerCalls(idle).session();
-    const started = Date.now();
     await server.stop();
-    expect(Date.now() - started).toBeLessThan(2_000);
   });
 });
 

@@ -1,7 +1,7 @@
+import { EventEmitter, once } from "node:events";
 import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { arch, hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushReport } from "../../../src/cli/workspace/push-folder.js";
 import { watchWorkspace } from "../../../src/cli/workspace/watch-workspace.js";
@@ -161,11 +161,9 @@ describe("quire workspace push --watch", () => {
     const stopped = new AbortController();
     const reports: PushReport[] = [];
     const errors: unknown[] = [];
+    const changes = new EventEmitter();
     const until = async (isSo: () => boolean) => {
-      for (let tries = 0; !isSo(); tries++) {
-        if (tries > 400) throw new Error("it never came");
-        await sleep(25);
-      }
+      while (!isSo()) await once(changes, "pushed");
     };
     const last = () => reports.at(-1)?.documents.map(({ path, version }) => `${path} ${version}`);
     await withWorkspaces({ address: server.address }, async (workspaces) => {
@@ -173,8 +171,14 @@ describe("quire workspace push --watch", () => {
         folder,
         name: "watched",
         signal: stopped.signal,
-        onPush: (report) => reports.push(report),
-        onError: (error) => errors.push(error),
+        onPush: (report) => {
+          reports.push(report);
+          changes.emit("pushed");
+        },
+        onError: (error) => {
+          errors.push(error);
+          changes.emit("pushed");
+        },
       });
       await until(() => last()?.join() === "AGENTS.md 1");
       write(folder, "AGENTS.md", "two");

@@ -77,7 +77,7 @@ function isServing(client: Client): Promise<boolean> {
       () => Buffer.alloc(0),
       (bytes) => bytes,
       {},
-      { deadline: Date.now() + 1_000 },
+      { deadline: Date.now() + 10_000 },
       (error, answer) => resolve(!error && answer?.equals(serving) === true),
     );
   });

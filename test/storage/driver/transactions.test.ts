@@ -5,6 +5,9 @@ import { connectParity, openParity } from "../../support/parity/open.js";
 
 const sql = (text: string, ...args: unknown[]) => ({ sql: text, args, argTypes: [] });
 
+/** Prisma's own limits are of a few seconds. */
+const patient = { maxWait: 120_000, timeout: 120_000 };
+
 /** Opens an interactive transaction that has created a tag, and hands out the moment to end it. */
 async function openTransaction(client: PrismaClient) {
   let end: (failure?: Error) => void = () => undefined;
@@ -17,7 +20,7 @@ async function openTransaction(client: PrismaClient) {
       await tx.tag.create({ data: { label: "inside" } });
       started();
       await ending;
-    });
+    }, patient);
     done.catch(() => undefined);
   });
   return { commit: () => end(), fail: () => end(new Error("rolled back")), done };
@@ -74,7 +77,7 @@ describe("transactions", () => {
         const { value } = await tx.counter.findUniqueOrThrow({ where });
         await sleep(1);
         await tx.counter.update({ where, data: { value: value + 1 } });
-      });
+      }, patient);
     await Promise.all(Array.from({ length: 20 }, increment));
     expect(await client.counter.findUnique({ where })).toMatchObject({ value: 20 });
   });
