@@ -106,9 +106,7 @@ async function checkContext(
   return folded;
 }
 
-describe("every context of sessions that are written, forked, moved back and compacted at random", {
-  timeout: 240_000,
-}, () => {
+describe("every context of sessions that are written, forked, moved back and compacted at random", () => {
   test("is valid, on target or says why not, and with what is summarized is the whole thread", async () => {
     await fc.assert(
       fc.asyncProperty(fc.noBias(fc.integer({ min: 0, max: 1_000_000_000 })), async (seed) => {

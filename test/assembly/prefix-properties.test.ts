@@ -155,7 +155,7 @@ class RandomDesk {
   }
 }
 
-describe("neighbouring contexts of a session, whatever happens between them", { timeout: 240_000 }, () => {
+describe("neighbouring contexts of a session, whatever happens between them", () => {
   test("differ before the first new byte only where the receipt says so, to the byte, and leave nobody with what no longer holds", async () => {
     const differences = new Map<string, number>();
     for (let seed = 1; seed <= 20; seed++) {

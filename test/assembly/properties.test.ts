@@ -76,7 +76,7 @@ async function isOpenAtEnd({ session, activeTurnId }: PartialContext): Promise<b
   return turns[0]!.openItems.length > 0;
 }
 
-describe("every context of a random session", { timeout: 240_000 }, () => {
+describe("every context of a random session", () => {
   test("is within its budget, keeps pairs and leaves no hole, says what gave way, and can be replayed", async () => {
     const threads = new Map<number, RandomThread>();
     await fc.assert(

@@ -73,7 +73,6 @@ const isThere = existsSync(file);
 
 test.skipIf(!isThere)(
   `the trajectories of tau-bench are rendered as valid bodies while they grow${isThere ? "" : ` (skipped: there is no ${file})`}`,
-  { timeout: 240_000 },
   async () => {
     const counts = new BodyCounts();
     const { sessions } = planImport(
@@ -97,7 +96,7 @@ test.skipIf(!isThere)(
   },
 );
 
-describe("every context of a random session", { timeout: 240_000 }, () => {
+describe("every context of a random session", () => {
   test("is rendered as a valid body in every format, whatever its messages hold and whatever became of its turns", async () => {
     const counts = new BodyCounts();
     for (let seed = 1; seed <= 24; seed++) {

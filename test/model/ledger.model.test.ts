@@ -14,7 +14,7 @@ import { Watchers } from "./watchers.js";
 
 const clients = 8;
 const callsPerClient = 50;
-/** More seeds, for a longer search: `QUIRE_MODEL_SEEDS=1,2,3,4 npx vitest run test/model`. */
+/** More seeds, as in `npm run test:long`: `QUIRE_MODEL_SEEDS=1,2,3,4 npx vitest run test/model`. */
 const chosenSeeds = process.env.QUIRE_MODEL_SEEDS?.split(",").map(Number);
 
 const postgres = await startPostgres();
@@ -61,18 +61,18 @@ function report(seed: number, faults: readonly string[]): string {
 }
 
 describe("the ledger under concurrent clients does what the model does", () => {
-  it.each(chosenSeeds ?? [1, 2, 3])("on SQLite, seed %i", async (seed) => {
+  it.each(chosenSeeds ?? [1, 2])("on SQLite, seed %i", async (seed) => {
     const faults = await findFaults(`file:${join(tempFolder(), "quire.db")}`, 1, seed);
     expect(report(seed, faults)).toBe("");
   });
 
   describe.skipIf(postgres === undefined)("on PostgreSQL", () => {
-    it.each(chosenSeeds ?? [4, 5])("one server, seed %i", async (seed) => {
+    it.each(chosenSeeds ?? [4])("one server, seed %i", async (seed) => {
       const faults = await findFaults(await postgres!.createDatabase(), 1, seed);
       expect(report(seed, faults)).toBe("");
     });
 
-    it.each(chosenSeeds ?? [6, 7, 8])("two servers over one database, seed %i", async (seed) => {
+    it.each(chosenSeeds ?? [6, 7])("two servers over one database, seed %i", async (seed) => {
       const faults = await findFaults(await postgres!.createDatabase(), 2, seed);
       expect(report(seed, faults)).toBe("");
     });

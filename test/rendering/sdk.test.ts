@@ -57,7 +57,7 @@ async function postedBy(post: () => Promise<unknown>): Promise<string> {
   return posted[0]!.toString("utf8");
 }
 
-const once = { maxRetries: 0, timeout: 10_000 };
+const once = { maxRetries: 0, timeout: 120_000 };
 const anthropic = () => new Anthropic({ apiKey: "none", baseURL: baseUrl, ...once });
 const openai = () => new OpenAI({ apiKey: "none", baseURL: `${baseUrl}/v1`, ...once });
 const google = () => new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl } });
