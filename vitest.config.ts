@@ -1,4 +1,7 @@
 import { defineConfig } from "vitest/config";
+import { useFastTemp } from "./test/support/fast-temp.js";
+
+useFastTemp();
 
 export default defineConfig({
   test: {
