@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import {
+  type ConnectionInfo,
   DriverAdapterError,
   type IsolationLevel,
   type SqlDriverAdapter,
@@ -63,6 +64,9 @@ async function openAdapter(settings: SqliteSettings, onDispose: () => void): Pro
   return new SqliteAdapter(new SqliteConnection(database, mode, settings.caches), settings, onDispose);
 }
 
+/** What SQLite binds to one statement. Prisma splits lists at 999 values where it is not told, and fails where it may not split: in order. */
+const maxBindValues = 32_766;
+
 /** Code that calls the adapter itself may leave out types (`argTypes: []`): arguments then bind as what they are. */
 export class SqliteAdapter implements SqlDriverAdapter {
   readonly provider = "sqlite";
@@ -81,6 +85,10 @@ export class SqliteAdapter implements SqlDriverAdapter {
     this.#busyTimeoutMs = settings.busyTimeoutMs;
     this.#gate = new Gate(settings.gateTimeoutMs);
     this.#onDispose = onDispose;
+  }
+
+  getConnectionInfo(): ConnectionInfo {
+    return { maxBindValues, supportsRelationJoins: false };
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {

@@ -1,5 +1,6 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
+import { groupBy } from "../group-by.js";
 import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentWrite, type WriteKey } from "../stored-answers.js";
@@ -55,9 +56,10 @@ export class SessionStore {
         where: { tenantId, sessionId: { in: rows.map((row) => row.id) } },
         orderBy: { alias: "asc" },
       });
+      const bySession = groupBy(aliases, ({ sessionId }) => sessionId);
       return rows.map((row) => ({
         row,
-        aliases: aliases.filter((alias) => alias.sessionId === row.id).map((alias) => alias.alias),
+        aliases: (bySession.get(row.id) ?? []).map(({ alias }) => alias),
       }));
     });
   }

@@ -1,5 +1,6 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database } from "../database.js";
+import { groupBy } from "../group-by.js";
 import { asBuffer, list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
@@ -358,15 +359,4 @@ function attempt<T>(work: () => T): { kind: "done"; answer: T } | { kind: "faile
   } catch (error) {
     return { kind: "failed", error };
   }
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
 }

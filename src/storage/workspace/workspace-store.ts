@@ -1,5 +1,6 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
+import { groupBy } from "../group-by.js";
 import { asStorageError } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
 import { readContents } from "./content-store.js";
@@ -70,10 +71,11 @@ export class WorkspaceStore {
         orderBy: { name: "asc" },
         select: { workspaceId: true, name: true },
       });
+      const byWorkspace = groupBy(toolsets, ({ workspaceId }) => workspaceId);
       return rows.map((row) => ({
         row,
         documents: [],
-        toolsets: toolsets.filter(({ workspaceId }) => workspaceId === row.id).map(({ name }) => name),
+        toolsets: (byWorkspace.get(row.id) ?? []).map(({ name }) => name),
       }));
     });
   }

@@ -55,6 +55,17 @@ describe("arguments", () => {
       await expect(adapter.queryRaw(sql("SELECT ?", value))).rejects.toMatchObject(refusal);
     }
   });
+
+  it("may be as many as SQLite takes, also where rows are asked for in order", async () => {
+    const { client } = await openParity();
+    await client.tag.createMany({ data: [{ label: "b" }, { label: "a" }] });
+    const labels = ["a", "b", ...Array.from({ length: 30_000 }, (_, index) => `none ${index}`)];
+    const found = await client.tag.findMany({
+      where: { label: { in: labels } },
+      orderBy: { label: "asc" },
+    });
+    expect(found.map(({ label }) => label)).toEqual(["a", "b"]);
+  });
 });
 
 describe("results", () => {
