@@ -74,7 +74,12 @@ export async function openEngine(
   const settings = config.contextSettingsFile
     ? parseContextSettings(readFileSync(config.contextSettingsFile, "utf8"))
     : undefined;
-  const database = await openDatabase({ url: config.database, poolSize: config.databasePoolSize, caches });
+  const database = await openDatabase({
+    url: config.database,
+    poolSize: config.databasePoolSize,
+    timeoutMs: config.databaseTimeoutMs,
+    caches,
+  });
   const counter = new TokenCounter();
   counter.prepare();
   const offload = new Offload(Math.min(2, availableParallelism()));

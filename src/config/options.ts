@@ -95,6 +95,14 @@ export const configOptions = {
     fallback: 10,
     parse: wholeNumber(2, 500),
   }),
+  databaseTimeoutMs: option<number>({
+    env: "QUIRE_DATABASE_TIMEOUT_MS",
+    flag: "--database-timeout-ms",
+    placeholder: "ms",
+    description: "how long PostgreSQL may take to connect, or to answer a statement",
+    fallback: 30_000,
+    parse: wholeNumber(100, 600_000),
+  }),
   tlsCertificate: option<string>({
     env: "QUIRE_TLS_CERTIFICATE",
     flag: "--tls-certificate",

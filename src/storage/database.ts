@@ -1,34 +1,26 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { PrismaPg } from "@prisma/adapter-pg";
-import {
-  isDriverAdapterError,
-  type SqlDriverAdapter,
-  type SqlDriverAdapterFactory,
-} from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapter, SqlDriverAdapterFactory } from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
 import { Caches } from "../domain/caches.js";
-import { QuireError } from "../errors/quire-error.js";
 import { applyMigrations } from "./driver/migrate.js";
+import { connectPostgres } from "./driver/postgres-adapter.js";
 import { SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
 import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
-import {
-  asDriverError,
-  createNumberedTexts,
-  type Dialect,
-  type NumberedTexts,
-  type Sql,
-  sqlOn,
-} from "./sql.js";
+import { createNumberedTexts, type Dialect, type NumberedTexts, type Sql, sqlOn } from "./sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
 
 export interface DatabaseOptions {
   /** file:<path> or postgresql://... */
   readonly url: string;
   readonly poolSize: number;
+  /** How long PostgreSQL may take to connect, and to answer a statement. */
+  readonly timeoutMs?: number;
   readonly caches?: Caches;
 }
+
+const defaultTimeoutMs = 30_000;
 
 /** The client inside a transaction. Both providers' clients have the same shape: they are made from one model. */
 export type PrismaTransaction = Omit<
@@ -59,10 +51,10 @@ const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   try {
-    const { url, poolSize, caches = new Caches() } = options;
+    const { url, caches = new Caches() } = options;
     return url.startsWith("file:")
       ? await openSqlite(sqlitePath(url), caches)
-      : await openPostgresql(url, poolSize, caches);
+      : await openPostgresql(options, caches);
   } catch (error) {
     throw asStorageError(error);
   }
@@ -86,10 +78,11 @@ async function openSqlite(path: string, caches: Caches): Promise<Database> {
   return assemble(undefined, writer, writerClient, reader, readerClient);
 }
 
-async function openPostgresql(url: string, poolSize: number, caches: Caches): Promise<Database> {
-  await applyMigrations({ provider: "postgresql", url, folder: migrationsFolder("postgresql") });
-  const factory = new PrismaPg({ connectionString: url, max: poolSize });
-  const adapter = disposedOnce((await factory.connect()) as unknown as SqlDriverAdapter);
+async function openPostgresql(options: DatabaseOptions, caches: Caches): Promise<Database> {
+  const { url, poolSize, timeoutMs = defaultTimeoutMs } = options;
+  const folder = migrationsFolder("postgresql");
+  await applyMigrations({ provider: "postgresql", url, connectTimeoutMs: timeoutMs, folder });
+  const adapter = await connectPostgres({ url, size: poolSize, timeoutMs });
   const client = new PostgresqlClient({
     adapter: alwaysThis(adapter),
     queryPlanCacheMaxSize,
@@ -100,17 +93,6 @@ async function openPostgresql(url: string, poolSize: number, caches: Caches): Pr
 /** Lets a client share a connection that is open already. */
 function alwaysThis(adapter: SqlDriverAdapter): SqlDriverAdapterFactory {
   return { provider: adapter.provider, adapterName: adapter.adapterName, connect: async () => adapter };
-}
-
-/** A client that disconnects disposes of its adapter, if it ever used it; a pool fails when it is ended again. */
-function disposedOnce(adapter: SqlDriverAdapter): SqlDriverAdapter {
-  const dispose = adapter.dispose.bind(adapter);
-  let disposed: Promise<void> | undefined;
-  adapter.dispose = () => {
-    disposed ??= dispose();
-    return disposed;
-  };
-  return adapter;
 }
 
 function assemble(
@@ -157,7 +139,7 @@ async function runSqlTransaction<T>(
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
   const transaction = await writer.startTransaction().catch((error: unknown) => {
-    throw asStorageError(asDriverError(error));
+    throw asStorageError(error);
   });
   const sql = sqlOn(transaction, numbered);
   // Adapters without phantom queries leave COMMIT and ROLLBACK to their caller, and then only give the connection back.
@@ -165,7 +147,7 @@ async function runSqlTransaction<T>(
   let result: T;
   try {
     result = await work(sql);
-    if (isSaid) await sql.execute("COMMIT", []).catch(refuseUnknownCommit);
+    if (isSaid) await sql.execute("COMMIT", []);
   } catch (error) {
     if (isSaid) await sql.execute("ROLLBACK", []).catch(() => undefined);
     await transaction.rollback().catch(() => undefined);
@@ -173,16 +155,6 @@ async function runSqlTransaction<T>(
   }
   await transaction.commit();
   return result;
-}
-
-/** A commit that the server refused did not happen. Of one that it did not answer nobody knows; it must not be tried again. */
-function refuseUnknownCommit(error: unknown): never {
-  const isRefused =
-    isDriverAdapterError(error) && (error.cause as { originalCode?: string }).originalCode !== undefined;
-  if (isRefused) throw error;
-  const message =
-    "the connection to the database was lost at the commit: a request with its request_id can be sent again";
-  throw new QuireError("STORAGE_UNAVAILABLE", message, { retryAfterMs: 1_000, cause: error });
 }
 
 async function runTransaction<T>(

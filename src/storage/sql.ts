@@ -1,4 +1,4 @@
-import { type ArgType, DriverAdapterError, type SqlQueryable } from "@prisma/driver-adapter-utils";
+import type { ArgType, SqlQueryable } from "@prisma/driver-adapter-utils";
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
@@ -24,30 +24,12 @@ export function sqlOn(queryable: SqlQueryable, numbered: NumberedTexts | undefin
   return {
     dialect,
     async query(text, args) {
-      try {
-        return (await queryable.queryRaw(prepare(text, args))).rows;
-      } catch (error) {
-        throw asDriverError(error);
-      }
+      return (await queryable.queryRaw(prepare(text, args))).rows;
     },
     async execute(text, args) {
-      try {
-        return await queryable.executeRaw(prepare(text, args));
-      } catch (error) {
-        throw asDriverError(error);
-      }
+      return queryable.executeRaw(prepare(text, args));
     },
   };
-}
-
-const lostConnections =
-  /^Connection terminated|^Client has encountered a connection error|^timeout exceeded when trying to connect/;
-
-/** PostgreSQL's driver has no codes for connections that it lost; its adapter lets those errors through as they are. */
-export function asDriverError(error: unknown): unknown {
-  if (error instanceof DriverAdapterError || !(error instanceof Error)) return error;
-  const isLost = lostConnections.test(error.message) || (error as { code?: unknown }).code === "EPIPE";
-  return isLost ? new DriverAdapterError({ kind: "ConnectionClosed" }) : error;
 }
 
 const untyped: ArgType[] = [];

@@ -1,5 +1,6 @@
 import { isDriverAdapterError } from "@prisma/driver-adapter-utils";
 import { QuireError } from "../errors/quire-error.js";
+import { postgresError, UnansweredCommit } from "./driver/postgres-errors.js";
 
 const unavailableKinds = new Set([
   "DatabaseNotReachable",
@@ -11,6 +12,8 @@ const unavailableKinds = new Set([
   "TooManyConnections",
   "SocketTimeout",
   "TransactionAlreadyClosed",
+  // Lost again and again: see raceRetries.
+  "TransactionWriteConflict",
 ]);
 
 /** Primary SQLite codes for a disk that is full, broken or locked: BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN. */
@@ -18,6 +21,12 @@ const unavailableSqliteCodes = new Set([5, 6, 8, 10, 13, 14]);
 
 /** PostgreSQL classes for lost connections, missing resources and operator intervention. */
 const unavailablePostgresClasses = new Set(["08", "53", "57", "58"]);
+
+/**
+ * Read-only and in recovery, as a server is after a failover; a transaction that the server ended because it took too long; a lock
+ * that was not to be had in time.
+ */
+const unavailablePostgresCodes = new Set(["25006", "25P03", "25P04", "55000", "55P03"]);
 
 const unavailablePrismaCodes = new Set([
   "P1000",
@@ -29,6 +38,7 @@ const unavailablePrismaCodes = new Set([
   "P1017",
   "P2024",
   "P2028",
+  "P2034",
 ]);
 
 interface DriverFault {
@@ -37,8 +47,15 @@ interface DriverFault {
   readonly code?: string;
 }
 
+/** Prisma wraps what it has no code of its own for, as P2010 and P2039. */
+function driverError(error: unknown): unknown {
+  if (isDriverAdapterError(error)) return error;
+  return (error as { meta?: { driverAdapterError?: unknown } } | null)?.meta?.driverAdapterError;
+}
+
 function driverFault(error: unknown): DriverFault | undefined {
-  return isDriverAdapterError(error) ? (error.cause as DriverFault) : undefined;
+  const known = driverError(error) ?? postgresError(error);
+  return isDriverAdapterError(known) ? (known.cause as DriverFault) : undefined;
 }
 
 function prismaCode(error: unknown): string | undefined {
@@ -58,20 +75,36 @@ export function isRaceLost(error: unknown): boolean {
   );
 }
 
+/** No write fares better alone: the database did not answer, or nobody knows whether it did what it was told. */
+export function failsAll(error: unknown): boolean {
+  if (error instanceof QuireError || driverError(error) instanceof UnansweredCommit) return true;
+  return driverFault(error)?.kind === "SocketTimeout";
+}
+
 /** What a caller may know of a storage failure: try again later, or that it is our fault. */
 export function asStorageError(error: unknown): QuireError {
   if (error instanceof QuireError) return error;
-  const fault = driverFault(error);
-  const unavailable =
-    unavailableKinds.has(fault?.kind ?? "") ||
-    unavailablePrismaCodes.has(prismaCode(error) ?? "") ||
-    (fault?.kind === "sqlite" && unavailableSqliteCodes.has((fault.extendedCode ?? 0) & 0xff)) ||
-    (fault?.kind === "postgres" && unavailablePostgresClasses.has((fault.code ?? "").slice(0, 2)));
-  if (!unavailable) return QuireError.from(error);
-  return new QuireError("STORAGE_UNAVAILABLE", "the database cannot be used now; nothing was written", {
-    retryAfterMs: 1_000,
-    cause: error,
-  });
+  if (driverError(error) instanceof UnansweredCommit) {
+    return unavailable(
+      "the connection to the database was lost at the commit: a request with its request_id can be sent again",
+      error,
+    );
+  }
+  return isUnavailable(error)
+    ? unavailable("the database cannot be used now; nothing was written", error)
+    : QuireError.from(error);
+}
+
+function isUnavailable(error: unknown): boolean {
+  const { kind = "", extendedCode = 0, code = "" } = driverFault(error) ?? {};
+  if (unavailableKinds.has(kind) || unavailablePrismaCodes.has(prismaCode(error) ?? "")) return true;
+  if (kind === "sqlite") return unavailableSqliteCodes.has(extendedCode & 0xff);
+  if (kind !== "postgres") return false;
+  return unavailablePostgresClasses.has(code.slice(0, 2)) || unavailablePostgresCodes.has(code);
+}
+
+function unavailable(message: string, cause: unknown): QuireError {
+  return new QuireError("STORAGE_UNAVAILABLE", message, { retryAfterMs: 1_000, cause });
 }
 
 /** The constraint violated and retried once more than this is a fault. */

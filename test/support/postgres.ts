@@ -1,3 +1,4 @@
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +17,57 @@ export interface Postgres {
 interface Server {
   readonly createDatabase: () => Promise<string>;
   readonly stop: () => Promise<void>;
+}
+
+/** A server of the test's own, which it may stop, kill and start again. */
+export interface OwnPostgres extends Omit<Postgres, "stop"> {
+  /** To the server and all that it started. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** As a crash does: nobody is told, nothing is tidied up. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startOwnPostgres(flags: readonly string[]): Promise<OwnPostgres | undefined> {
+  try {
+    const { createDatabase, stop, server } = await startServer(flags);
+    const pid = () => (server as unknown as { process: ChildProcess }).process.pid!;
+    const signal = (name: "SIGSTOP" | "SIGCONT") => {
+      for (const each of [...childrenOf(pid()), pid()]) process.kill(each, name);
+    };
+    return {
+      url: await createDatabase(),
+      createDatabase,
+      signal,
+      async kill() {
+        const child = (server as unknown as { process: ChildProcess }).process;
+        const gone = new Promise((resolve) => child.once("exit", resolve));
+        child.kill("SIGQUIT");
+        await gone;
+      },
+      restart: () => server.start(),
+      stop,
+    };
+  } catch (error) {
+    return skipped(error);
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  const table = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
+  return table
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, ppid]) => ppid === parent)
+    .map(([pid]) => pid!);
+}
+
+function skipped(error: unknown): undefined {
+  console.warn(
+    `PostgreSQL tests are skipped: ${error instanceof Error ? error.message : "the server did not start"}`,
+  );
 }
 
 /** Test files of one worker process have modules of their own but share the server. */
@@ -41,14 +93,13 @@ export async function startPostgres(): Promise<Postgres | undefined> {
     };
   } catch (error) {
     shared.quirePostgres = undefined;
-    console.warn(
-      `PostgreSQL tests are skipped: ${error instanceof Error ? error.message : "the server did not start"}`,
-    );
-    return undefined;
+    return skipped(error);
   }
 }
 
-async function startServer(): Promise<Server> {
+async function startServer(
+  flags: readonly string[] = [],
+): Promise<Server & { readonly server: EmbeddedPostgres }> {
   const folder = await mkdtemp(join(tmpdir(), "quire-postgres-"));
   // Under root the server runs as another user, who must be able to pass through.
   await chmod(folder, 0o755);
@@ -61,7 +112,11 @@ async function startServer(): Promise<Server> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
+    postgresFlags: [
+      ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", ...flags].flatMap(
+        (setting) => ["-c", setting],
+      ),
+    ],
     onLog: () => undefined,
     onError: () => undefined,
   });
@@ -83,7 +138,7 @@ async function startServer(): Promise<Server> {
     await server.createDatabase(name);
     return `postgresql://postgres:quire@127.0.0.1:${port}/${name}`;
   };
-  return { createDatabase, stop };
+  return { createDatabase, stop, server };
 }
 
 function freePort(): Promise<number> {

@@ -20,11 +20,11 @@ const lockNotAvailable = "55P03";
 
 /** One connection, so one session, holds the lock from the first look at the history to the last migration. */
 export async function migratePostgres(
-  url: string,
+  { url, connectTimeoutMs = 30_000 }: { readonly url: string; readonly connectTimeoutMs?: number },
   migrations: readonly Migration[],
   timeoutMs: number,
 ): Promise<readonly string[]> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   // A connection that is lost also fails the query that is under way, which is where it is reported.
   client.on("error", () => undefined);
   await client.connect();

@@ -11,7 +11,7 @@ export type MigrationTarget = {
   readonly timeoutMs?: number;
 } & (
   | { readonly provider: "sqlite"; readonly path: string }
-  | { readonly provider: "postgresql"; readonly url: string }
+  | { readonly provider: "postgresql"; readonly url: string; readonly connectTimeoutMs?: number }
 );
 
 /**
@@ -24,5 +24,5 @@ export async function applyMigrations(target: MigrationTarget): Promise<readonly
   const timeoutMs = target.timeoutMs ?? 60_000;
   return target.provider === "sqlite"
     ? migrateSqlite(target.path, migrations, timeoutMs)
-    : migratePostgres(target.url, migrations, timeoutMs);
+    : migratePostgres(target, migrations, timeoutMs);
 }

@@ -1,8 +1,7 @@
-import { QuireError } from "../../errors/quire-error.js";
 import type { Database } from "../database.js";
 import { groupBy } from "../group-by.js";
 import { asBuffer, list, type Sql, type SqlValue } from "../sql.js";
-import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
+import { asStorageError, failsAll, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
 import { lockRows, lockSessions } from "./lock-sessions.js";
@@ -71,8 +70,7 @@ export class TurnWriter {
     this.queue = new WriteQueue<AnyWrite, unknown>({
       run: (writes) => this.database.sqlTransaction((sql) => new TurnBatch(sql, writes).run()),
       mayRetry: (error, attempt) => isRaceLost(error) && attempt <= raceRetries,
-      // Refusals are outcomes: what a transaction throws as one is about the database.
-      failsAll: (error) => error instanceof QuireError,
+      failsAll,
       maxJobs: 64,
       maxBytes: 4 * 1024 * 1024,
     });

@@ -198,10 +198,10 @@ describe.skipIf(postgres === undefined)("two servers over one PostgreSQL", () =>
 });
 
 describe.skipIf(postgres === undefined)("a PostgreSQL that loses connections", () => {
-  async function openThroughProxy() {
+  async function openThroughProxy(timeoutMs?: number) {
     const proxy = await startCuttingProxy(await postgres!.createDatabase());
     onTestFinished(() => proxy.close());
-    return { proxy, ledger: await openLedger(proxy.url) };
+    return { proxy, ledger: await openLedger(proxy.url, timeoutMs) };
   }
 
   it("does not get a write twice when the answer to its commit was lost", async () => {
@@ -218,6 +218,26 @@ describe.skipIf(postgres === undefined)("a PostgreSQL that loses connections", (
     const ended = await ledger.complete(turn!.id, { onHeadMoved: OnHeadMoved.BRANCH });
     expect(ended.turn!.messageCount).toBe(2);
     expect(await findImpossibleRows(ledger.database)).toEqual([]);
+  });
+
+  it.each([
+    "is lost",
+    "never comes",
+  ])("when the answer to a commit %s, says that the write may be there, and does it once", async (how) => {
+    const { proxy, ledger } = await openThroughProxy(2_000);
+    const spoil = () => (how === "is lost" ? proxy.cutAt("COMMIT", "after") : proxy.hangAt("COMMIT"));
+    const unknown = { reason: "STORAGE_UNAVAILABLE", message: expect.stringContaining("at the commit") };
+    spoil();
+    await expect(ledger.create({ label: "unsure" })).rejects.toMatchObject(unknown);
+    // Under a request id the answer that was stored tells that the commit happened.
+    spoil();
+    const session = await ledger.create({ requestId: "create", label: "sure" });
+    const record = () => ledger.record({ session, requestId: "record" });
+    spoil();
+    await expect(record()).rejects.toMatchObject(unknown);
+    expect((await record()).turn!.depth).toBe(1);
+    expect(await ledger.count("turns")).toBe(1);
+    expect(await ledger.count("sessions")).toBe(2);
   });
 
   it("gets a write once when the connection was lost before the commit", async () => {

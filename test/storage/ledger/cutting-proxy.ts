@@ -8,6 +8,8 @@ export interface CuttingProxy {
    * that its answer is lost.
    */
   cutAt(statement: string, when: "before" | "after"): void;
+  /** Keeps the connection that next sends such a statement, and lets no answer through any more. */
+  hangAt(statement: string): void;
   close(): Promise<void>;
 }
 
@@ -15,10 +17,11 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
   const target = new URL(url);
   const address = { host: target.hostname, port: Number(target.port) };
   const sockets = new Set<Socket>();
-  let cut: { readonly statement: string; readonly when: "before" | "after" } | undefined;
+  let cut: { readonly statement: string; readonly when: "before" | "after" | "never" } | undefined;
   const server = createServer((client) => {
     const upstream = createConnection(address);
     let isLosing = false;
+    let isHanging = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on("error", () => undefined);
@@ -34,11 +37,15 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
         const { when } = cut;
         cut = undefined;
         if (when === "before") return end();
-        isLosing = true;
+        isLosing = when === "after";
+        isHanging = when === "never";
       }
       upstream.write(bytes);
     });
-    upstream.on("data", (bytes) => (isLosing ? end() : client.write(bytes)));
+    upstream.on("data", (bytes) => {
+      if (isLosing) end();
+      else if (!isHanging) client.write(bytes);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   target.port = String((server.address() as AddressInfo).port);
@@ -46,6 +53,9 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
     url: target.href,
     cutAt(statement, when) {
       cut = { statement, when };
+    },
+    hangAt(statement) {
+      cut = { statement, when: "never" };
     },
     async close() {
       for (const socket of sockets) socket.destroy();

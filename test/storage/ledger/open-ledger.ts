@@ -52,8 +52,8 @@ export class OpenLedger {
     });
   }
 
-  static async on(url: string): Promise<OpenLedger> {
-    return new OpenLedger(await openDatabase({ url, poolSize: 8 }));
+  static async on(url: string, timeoutMs = 30_000): Promise<OpenLedger> {
+    return new OpenLedger(await openDatabase({ url, poolSize: 8, timeoutMs }));
   }
 
   async close(): Promise<void> {
@@ -161,8 +161,8 @@ export class OpenLedger {
 }
 
 /** A ledger of the running test on this database, closed when the test has finished. */
-export async function openLedger(url: string): Promise<OpenLedger> {
-  const ledger = await OpenLedger.on(url);
+export async function openLedger(url: string, timeoutMs?: number): Promise<OpenLedger> {
+  const ledger = await OpenLedger.on(url, timeoutMs);
   onTestFinished(() => ledger.close());
   return ledger;
 }
