@@ -31,6 +31,7 @@ import { Offload } from "./offload/offload.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
+import { asStorageError } from "./storage/storage-error.js";
 import { summarizerSet } from "./summarizers/summarizer-set.js";
 import type { Logger } from "./telemetry/logger.js";
 import { countTokens } from "./tokens/count-tokens.js";
@@ -79,6 +80,10 @@ export async function openEngine(
     poolSize: config.databasePoolSize,
     timeoutMs: config.databaseTimeoutMs,
     caches,
+  });
+  database.lost.addEventListener("abort", () => {
+    const { reason, message, metadata } = asStorageError(database.lost.reason);
+    logger.error({ reason, ...metadata }, message);
   });
   const counter = new TokenCounter();
   counter.prepare();

@@ -11,9 +11,9 @@ const names = [
 
 /**
  * Health, by the official package. When the server is told to stop, those who watch it hear so and are let go: their
- * calls have no end of their own, and would hold up the shutdown.
+ * calls have no end of their own, and would hold up the shutdown. A server that lost its database is there, but serves nobody well.
  */
-export function addHealth(server: Server, draining: AbortSignal): void {
+export function addHealth(server: Server, draining: AbortSignal, lost: AbortSignal): void {
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
   const watched = new Set<{ end(): void }>();
   health.addToServer({
@@ -29,8 +29,12 @@ export function addHealth(server: Server, draining: AbortSignal): void {
       });
     },
   } as unknown as Server);
-  draining.addEventListener("abort", () => {
+  const setNotServing = () => {
     for (const name of names) health.setStatus(name, "NOT_SERVING");
+  };
+  lost.addEventListener("abort", setNotServing);
+  draining.addEventListener("abort", () => {
+    setNotServing();
     for (const call of watched) call.end();
   });
 }

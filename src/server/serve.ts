@@ -24,6 +24,7 @@ export interface Rooms {
   readonly capsules: CapsuleDeps;
   readonly workspaces: WorkspaceDeps;
   readonly assembly: AssemblyDeps;
+  readonly database: { readonly lost: AbortSignal };
 }
 
 export interface RunningServer {
@@ -48,7 +49,7 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
   server.addService(capsuleService, grpcHandlers(deps, capsuleHandlers(rooms.capsules)));
   server.addService(workspaceService, grpcHandlers(deps, workspaceHandlers(rooms.workspaces)));
   server.addService(assemblyService, grpcHandlers(deps, assemblyHandlers(rooms.assembly)));
-  addHealth(server, draining.signal);
+  addHealth(server, draining.signal, rooms.database.lost);
   createReflection().addToServer(server);
 
   const credentials = serverCredentials(config);

@@ -38,6 +38,8 @@ export interface Database {
    * What this process itself commits may change it (PostgreSQL) or not (SQLite).
    */
   changeMark(): Promise<string>;
+  /** Aborted when the database's file was deleted or replaced: from then on every write fails. */
+  readonly lost: AbortSignal;
   /** Runs hand-written SQL in one transaction. A throw rolls it back. */
   sqlTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Runs the Prisma client in one transaction, again when another writer was faster. A throw rolls it back. */
@@ -75,7 +77,7 @@ async function openSqlite(path: string, caches: Caches): Promise<Database> {
   const reader = await new SqliteAdapterFactory({ path, mode: "reader", caches }).connect();
   const writerClient = new PrismaClient({ adapter: alwaysThis(writer), queryPlanCacheMaxSize });
   const readerClient = new PrismaClient({ adapter: alwaysThis(reader), queryPlanCacheMaxSize });
-  return assemble(undefined, writer, writerClient, reader, readerClient);
+  return { ...assemble(undefined, writer, writerClient, reader, readerClient), lost: writer.file!.lost };
 }
 
 async function openPostgresql(options: DatabaseOptions, caches: Caches): Promise<Database> {
@@ -108,6 +110,7 @@ function assemble(
     reader: readerClient,
     sqlReader,
     changeMark: () => readChangeMark(sqlOn(writer, numbered)),
+    lost: new AbortController().signal,
     sqlTransaction: (work) => runSqlTransaction(writer, numbered, work),
     transaction: (work) => runTransaction(writerClient, work),
     async close() {

@@ -1,5 +1,6 @@
 import { isDriverAdapterError } from "@prisma/driver-adapter-utils";
 import { QuireError } from "../errors/quire-error.js";
+import { LostDatabase } from "./driver/database-file.js";
 import { postgresError, UnansweredCommit } from "./driver/postgres-errors.js";
 
 const unavailableKinds = new Set([
@@ -75,16 +76,23 @@ export function isRaceLost(error: unknown): boolean {
   );
 }
 
-/** No write fares better alone: the database did not answer, or nobody knows whether it did what it was told. */
+/** No write fares better alone: the database is lost, did not answer, or nobody knows whether it did what it was told. */
 export function failsAll(error: unknown): boolean {
-  if (error instanceof QuireError || driverError(error) instanceof UnansweredCommit) return true;
+  const known = driverError(error);
+  if (error instanceof QuireError || known instanceof UnansweredCommit || known instanceof LostDatabase)
+    return true;
   return driverFault(error)?.kind === "SocketTimeout";
 }
 
 /** What a caller may know of a storage failure: try again later, or that it is our fault. */
 export function asStorageError(error: unknown): QuireError {
   if (error instanceof QuireError) return error;
-  if (driverError(error) instanceof UnansweredCommit) {
+  const known = driverError(error);
+  if (known instanceof LostDatabase) {
+    const message = `the database file was ${known.why}: nothing is written until the server is started again`;
+    return new QuireError("DATABASE_LOST", message, { metadata: { why: known.why }, cause: error });
+  }
+  if (known instanceof UnansweredCommit) {
     return unavailable(
       "the connection to the database was lost at the commit: a request with its request_id can be sent again",
       error,

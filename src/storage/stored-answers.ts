@@ -69,9 +69,9 @@ export async function idempotentWrite<Answer>(
       return answer;
     });
   } catch (error) {
-    // Another server may have done this very request meanwhile, and may be the reason for the refusal.
-    const stored =
-      error instanceof QuireError ? await findAnswer(database.reader, key).catch(() => undefined) : undefined;
+    // Another server may have done this very request meanwhile, and may be the reason for the refusal. Of a lost file no answer counts.
+    const mayBeDone = error instanceof QuireError && !database.lost.aborted;
+    const stored = mayBeDone ? await findAnswer(database.reader, key).catch(() => undefined) : undefined;
     if (!stored) throw error;
     return replayAnswer(key, stored);
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { status as Code } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -316,6 +317,7 @@ const cases: { readonly [Key in Reason]: Case } = {
     database.close();
     return () => ledger.aliasSession({ alias: "one too many", session });
   }),
+  DATABASE_LOST: { metadata: { why: "deleted" }, provoke: deleteDatabase },
 };
 
 /** So many turns under a head; the id of the last. */
@@ -444,6 +446,18 @@ async function fillDisk(): Promise<Evidence> {
   const after = await snapshot(calls);
   await calls.turn(session, head, [user("what is small still fits")]);
   return { error, before, after };
+}
+
+/** A server whose database file is gone. */
+async function deleteDatabase(): Promise<Evidence> {
+  const own = await startTestServer();
+  onTestFinished(() => own.stop());
+  const calls = ledgerCalls(own.ledger);
+  const { id: session } = await calls.session();
+  const before = await snapshot(calls);
+  await rm(join(own.folder, "quire.db"));
+  const error = await failure(calls.turn(session, "", [user("into nothing")]));
+  return { error, before, after: await snapshot(calls) };
 }
 
 /** A stored row that no version of Quire writes. What it holds must not get into the log. */

@@ -79,6 +79,7 @@ export class ReceiptStore implements MemoryUse {
   }
 
   add(receipt: StoredReceipt, layers: readonly Buffer[]): void {
+    if (this.database.lost.aborted) return;
     const { tenantId } = receipt;
     const blobs = [receipt.systemHash, receipt.toolsHash].flatMap((hash, index): Blob[] => {
       const key = blobKey(tenantId, hash);
@@ -169,7 +170,7 @@ export class ReceiptStore implements MemoryUse {
       });
     } catch (error) {
       this.onError(error);
-      this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
+      if (!this.database.lost.aborted) this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
       return false;
     }
     for (const key of blobs.keys()) this.stored.set(key, true);

@@ -10,6 +10,7 @@ import {
 } from "@prisma/driver-adapter-utils";
 import { Caches } from "../../domain/caches.js";
 import { retryWhileBusy } from "./busy.js";
+import { DatabaseFile } from "./database-file.js";
 import { openDatabase } from "./database-sync.js";
 import { Gate } from "./gate.js";
 import { SqliteConnection } from "./sqlite-connection.js";
@@ -76,6 +77,8 @@ export class SqliteAdapter implements SqlDriverAdapter {
   readonly #busyTimeoutMs: number;
   readonly #gate: Gate;
   readonly #onDispose: () => void;
+  /** Of a writer: a reader has nothing to lose. */
+  readonly file: DatabaseFile | undefined;
   #disposed = false;
 
   constructor(connection: SqliteConnection, settings: SqliteSettings, onDispose: () => void) {
@@ -85,6 +88,7 @@ export class SqliteAdapter implements SqlDriverAdapter {
     this.#busyTimeoutMs = settings.busyTimeoutMs;
     this.#gate = new Gate(settings.gateTimeoutMs);
     this.#onDispose = onDispose;
+    this.file = settings.mode === "writer" ? new DatabaseFile(settings.path) : undefined;
   }
 
   getConnectionInfo(): ConnectionInfo {
@@ -108,6 +112,7 @@ export class SqliteAdapter implements SqlDriverAdapter {
     if (isolationLevel !== undefined && isolationLevel !== "SERIALIZABLE") {
       throw new DriverAdapterError({ kind: "InvalidIsolationLevel", level: isolationLevel });
     }
+    this.file?.assertNotLost();
     if (!this.#gate.tryEnter()) await this.#gate.enter();
     try {
       await retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
@@ -115,7 +120,7 @@ export class SqliteAdapter implements SqlDriverAdapter {
       this.#gate.leave();
       throw adapterError(error);
     }
-    return new SqliteTransaction(this.#connection, () => this.#gate.leave());
+    return new SqliteTransaction(this.#connection, this.file, () => this.#gate.leave());
   }
 
   /** Closes the connection, rolls back what is open, turns away what waits; a second call does nothing. */

@@ -4,6 +4,7 @@ import {
   type SqlResultSet,
   type Transaction,
 } from "@prisma/driver-adapter-utils";
+import type { DatabaseFile } from "./database-file.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
 import { adapterError } from "./sqlite-errors.js";
 
@@ -20,11 +21,13 @@ export class SqliteTransaction implements Transaction {
   readonly adapterName = adapterName;
   readonly options = { usePhantomQuery: true };
   readonly #connection: SqliteConnection;
+  readonly #file: DatabaseFile | undefined;
   readonly #leave: () => void;
   #open = true;
 
-  constructor(connection: SqliteConnection, leave: () => void) {
+  constructor(connection: SqliteConnection, file: DatabaseFile | undefined, leave: () => void) {
     this.#connection = connection;
+    this.#file = file;
     this.#leave = leave;
   }
 
@@ -46,10 +49,16 @@ export class SqliteTransaction implements Transaction {
     }
   }
 
+  /**
+   * The file is looked at before, so that nothing is written where it is lost, and after, so that nothing is acknowledged: what was
+   * found in its place after the commit had the commit in it.
+   */
   async commit(): Promise<void> {
     try {
       this.#assertOpen();
+      this.#file?.assertInPlace();
       this.#connection.execute(statement("COMMIT"));
+      this.#file?.assertInPlace();
     } catch (error) {
       throw adapterError(error);
     } finally {
