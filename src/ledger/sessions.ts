@@ -240,7 +240,7 @@ export async function deleteSession(
     key,
     nowUs,
     async (sessions) => {
-      const { row } = await sessions.find(name);
+      const row = await sessions.findRow(name);
       const erasure = await eraseSession(sessions.tx, row);
       return { answer: { sessionId: row.id, ...erasure }, sessionId: null };
     },
@@ -266,8 +266,7 @@ export async function forkSession(
   requireLabel(command.label, "label");
   const nowUs = toMicroseconds(deps.clock.now());
   return deps.sessions.write(key, nowUs, async (sessions) => {
-    const origin =
-      command.from.$case === "session" ? (await sessions.find(command.from.value)).row : undefined;
+    const origin = command.from.$case === "session" ? await sessions.findRow(command.from.value) : undefined;
     const turnId = origin ? origin.headTurnId : command.from.value;
     const base: SessionRow = {
       ...newSession(deps, key.tenantId, command.label, nowUs),
@@ -327,25 +326,25 @@ export async function aliasSession(
   requireLabel(alias, "alias");
   const nowUs = toMicroseconds(deps.clock.now());
   return deps.sessions.write(key, nowUs, async (sessions) => {
-    const owner = await sessions.findAlias(alias);
+    const owner = await sessions.ownerOf(alias);
     if (command.session === "") {
-      if (!owner)
+      if (owner === undefined)
         throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
       await sessions.removeAlias(alias);
-      return sessionAnswer(await sessions.find(owner.row.id));
+      return sessionAnswer(await sessions.find(owner));
     }
-    const session = await sessions.find(command.session);
-    const takenByOther = owner && owner.row.id !== session.row.id && !command.replace;
+    const session = await sessions.findRow(command.session);
+    const takenByOther = owner !== undefined && owner !== session.id && !command.replace;
     if (takenByOther || (await sessions.isLabel(alias))) {
       throw new QuireError("ALIAS_TAKEN", `${alias} is the name of another session`, {
         metadata: { alias },
         violations: [{ field: "alias", description: "is taken" }],
       });
     }
-    const isNew = owner?.row.id !== session.row.id;
-    if (isNew && (await sessions.hasAliases(session.row.id, limits.aliases)))
-      throw limitReached("aliases", limits.aliases, session.row.label);
-    await sessions.putAlias(alias, session.row.id, nowUs);
-    return sessionAnswer(await sessions.find(session.row.id));
+    const isNew = owner !== session.id;
+    if (isNew && (await sessions.hasAliases(session.id, limits.aliases)))
+      throw limitReached("aliases", limits.aliases, session.label);
+    await sessions.putAlias(alias, session.id, nowUs);
+    return sessionAnswer(await sessions.withAliases(session));
   });
 }

@@ -36,7 +36,7 @@ export class SessionStore {
 
   /** By label, then by id, then by alias. */
   async find(tenantId: string, name: string): Promise<StoredSession | undefined> {
-    return this.reading((client) => findSession(client, tenantId, name));
+    return this.reading((client) => findSession(client, this.database.dialect, tenantId, name));
   }
 
   async list(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
@@ -157,9 +157,17 @@ export class SessionTransaction {
   }
 
   async find(name: string): Promise<StoredSession> {
-    const found = await findSession(this.tx, this.tenantId, name);
-    if (!found) throw sessionNotFound(name);
-    return found;
+    return this.withAliases(await this.findRow(name));
+  }
+
+  async findRow(name: string): Promise<SessionRow> {
+    const row = await findRow(this.tx, this.tenantId, name);
+    if (!row) throw sessionNotFound(name);
+    return row;
+  }
+
+  async withAliases(row: SessionRow): Promise<StoredSession> {
+    return { row, aliases: await readAliases(this.tx, this.dialect, row) };
   }
 
   async insert(row: SessionRow): Promise<StoredSession> {
@@ -200,12 +208,11 @@ export class SessionTransaction {
     return row ?? undefined;
   }
 
-  async findAlias(alias: string): Promise<StoredSession | undefined> {
+  /** The id of the session that has an alias. */
+  async ownerOf(alias: string): Promise<string | undefined> {
     await this.lockName(alias);
-    const row = await this.tx.sessionAlias.findUnique({
-      where: { tenantId_alias: { tenantId: this.tenantId, alias } },
-    });
-    return row ? this.find(row.sessionId) : undefined;
+    const where = { tenantId_alias: { tenantId: this.tenantId, alias } };
+    return (await this.tx.sessionAlias.findUnique({ where }))?.sessionId;
   }
 
   async isLabel(name: string): Promise<boolean> {
@@ -247,8 +254,8 @@ export class SessionTransaction {
   }
 
   private async requireFreeName(label: string, owner?: StoredSession): Promise<void> {
-    const holder = await this.findAlias(label);
-    const isAliasOfOther = holder !== undefined && holder.row.id !== owner?.row.id;
+    const holder = await this.ownerOf(label);
+    const isAliasOfOther = holder !== undefined && holder !== owner?.row.id;
     if (isAliasOfOther || (await this.isLabel(label))) {
       throw new QuireError("LABEL_TAKEN", `another session is called ${label}`, {
         metadata: { label },
@@ -269,19 +276,45 @@ function beginsWith(prefix: string, dialect: Dialect) {
 
 async function findSession(
   client: PrismaTransaction,
+  dialect: Dialect,
   tenantId: string,
   name: string,
 ): Promise<StoredSession | undefined> {
-  const row =
+  const row = await findRow(client, tenantId, name);
+  return row ? { row, aliases: await readAliases(client, dialect, row) } : undefined;
+}
+
+async function findRow(
+  client: PrismaTransaction,
+  tenantId: string,
+  name: string,
+): Promise<SessionRow | null> {
+  return (
     (await client.session.findUnique({ where: { tenantId_label: { tenantId, label: name } } })) ??
     (await client.session.findUnique({ where: { tenantId_id: { tenantId, id: name } } })) ??
-    (await findByAlias(client, tenantId, name));
-  if (!row) return undefined;
-  const aliases = await client.sessionAlias.findMany({
-    where: { tenantId, sessionId: row.id },
-    orderBy: { alias: "asc" },
-  });
-  return { row, aliases: aliases.map((alias) => alias.alias) };
+    findByAlias(client, tenantId, name)
+  );
+}
+
+/** All names in one row: the client's cost for each row would be most of the work. */
+const selectAliases = {
+  sqlite:
+    "SELECT json_group_array(alias ORDER BY alias) AS aliases FROM session_aliases WHERE tenant_id = ? AND session_id = ?",
+  postgresql:
+    "SELECT json_agg(alias ORDER BY alias)::text AS aliases FROM session_aliases WHERE tenant_id = $1 AND session_id = $2",
+};
+
+async function readAliases(
+  client: PrismaTransaction,
+  dialect: Dialect,
+  { tenantId, id }: SessionRow,
+): Promise<string[]> {
+  const [row] = await client.$queryRawUnsafe<{ aliases: string | null }[]>(
+    selectAliases[dialect],
+    tenantId,
+    id,
+  );
+  return JSON.parse(row?.aliases ?? "[]") as string[];
 }
 
 async function findByAlias(
