@@ -53,12 +53,18 @@ function layersOf(context: ReplayedContext): Buffer[] {
   ];
 }
 
+/** So many bytes are compared at once, which is far faster than one by one. */
+const blockBytes = 65_536;
+
 /** The first byte that differs; undefined when none does. */
 export function firstDifference(a: Buffer, b: Buffer): number | undefined {
   if (a.equals(b)) return undefined;
   const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) if (a[at] !== b[at]) return at;
-  return length;
+  const isSame = (from: number, to: number) => a.compare(b, from, to, from, to) === 0;
+  let at = 0;
+  while (at + blockBytes <= length && isSame(at, at + blockBytes)) at += blockBytes;
+  while (at < length && a[at] === b[at]) at++;
+  return at;
 }
 
 /** What makes a layer differ at a byte. */

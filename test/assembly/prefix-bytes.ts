@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { sectionUpdate } from "../../src/assembly/prefix/section-update.js";
+import { changedLines } from "../../src/assembly/prefix/changed-lines.js";
+import { updateOf } from "../../src/assembly/prefix/section-update.js";
 import { AssembledContext, ToolsLayer } from "../../src/contract/gen/quire/v1/assembly.js";
 import { PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
@@ -87,6 +88,9 @@ export async function checkKnowledge(
     const [was, is] = [prompt.get(section) ?? "", live.get(section) ?? ""];
     const update = told.get(section);
     if (update === undefined) expect(was, `nobody tells of ${section}`).toBe(is);
-    else expect(update).toBe(sectionUpdate(section, was, is).text);
+    else {
+      const change = { before: was, now: is };
+      expect(update).toBe(updateOf(section, change, changedLines(change)).text);
+    }
   }
 }

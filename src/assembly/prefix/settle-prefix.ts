@@ -78,7 +78,7 @@ export async function settlePrefix(
   const changed = names.filter((name) => before.get(name) !== now.get(name));
   const urgent = changed.find((name) => !patient.has(name));
   if (urgent !== undefined) return anew(`section ${urgent}`);
-  const told = toldSections(resolved, changed, toldBefore.updates, before, now);
+  const told = await toldSections(deps, resolved, changed, toldBefore.updates, before, now, signal);
   return carryOrRewrite(deps, resolved, plan, { tools, pinned, live, told, toldBefore, anew }, signal);
 }
 
@@ -109,23 +109,28 @@ interface ToldSection {
 }
 
 /** Every section that is not what the pinned prompt says, or that the model was told of before. */
-function toldSections(
+async function toldSections(
+  deps: AssemblyDeps,
   resolved: ResolvedContext,
   changed: readonly string[],
   toldBefore: readonly PrefixUpdate[],
   before: ReadonlyMap<string, string>,
   now: ReadonlyMap<string, string>,
-): ToldSection[] {
+  signal: AbortSignal | undefined,
+): Promise<ToldSection[]> {
   const known = new Map(toldBefore.map(({ section, hash }) => [section, hash]));
-  return [...new Set([...known.keys(), ...changed])].flatMap((section): ToldSection[] => {
+  const told: ToldSection[] = [];
+  for (const section of new Set([...known.keys(), ...changed])) {
     const [was, is] = [before.get(section) ?? "", now.get(section) ?? ""];
     const hash = sha256(Buffer.from(is));
     const knownHash = known.get(section) ?? sha256(Buffer.from(was));
-    if (knownHash.equals(hash)) return [{ section, hash, update: undefined }];
-    if (!resolved.request.event)
-      return known.has(section) ? [{ section, hash: knownHash, update: undefined }] : [];
-    return [{ section, hash, update: sectionUpdate(section, was, is) }];
-  });
+    if (knownHash.equals(hash)) told.push({ section, hash, update: undefined });
+    else if (resolved.request.event) {
+      const change = { before: was, now: is };
+      told.push({ section, hash, update: await sectionUpdate(deps.offload, section, change, signal) });
+    } else if (known.has(section)) told.push({ section, hash: knownHash, update: undefined });
+  }
+  return told;
 }
 
 interface Carrying {

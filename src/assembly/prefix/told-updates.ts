@@ -1,10 +1,11 @@
 import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
-import { MessageRole, type Part } from "../../domain/message.js";
+import type { Part } from "../../domain/message.js";
 import { decodeMessages } from "../../ledger/message-codec.js";
 import type { AssemblyDeps } from "../deps.js";
 import { isClean } from "../history.js";
 import type { ReceiptCore } from "../recent-receipts.js";
 import type { ResolvedContext } from "../resolve.js";
+import { readFacts } from "../turn-facts.js";
 import { updateHead } from "./section-update.js";
 
 /** What history tells of changes of the system prompt. */
@@ -69,13 +70,16 @@ function unknown(section: string): PrefixUpdate {
   return { section, hash: Buffer.alloc(0), tokens: 0 };
 }
 
-/** What was sent before the content of a turn's messages. */
+/** What was sent before the content of a turn's messages. Only messages that carry some are decoded. */
 async function contextOf(deps: AssemblyDeps, tenantId: string, turnId: string): Promise<string> {
   const rows = await deps.ledger.threads.findMessages(tenantId, turnId);
   const textOf = ({ content }: Part) => (content?.$case === "text" ? content.value.text : "");
   return rows
-    .flatMap(({ wire }) => decodeMessages(Buffer.from(wire)))
-    .filter(({ role }) => role === MessageRole.USER)
+    .flatMap(({ wire, indexJson }) =>
+      readFacts([indexJson])
+        .messages.filter(({ role, sentTokens, cleanTokens }) => role === "U" && sentTokens > cleanTokens)
+        .flatMap(({ start, end }) => decodeMessages(wire.subarray(start, end))),
+    )
     .flatMap(({ contextParts }) => contextParts.map(textOf))
     .join("\n");
 }
