@@ -1,7 +1,8 @@
+import { extractiveSummarizer } from "../src/assembly/compaction/fold-threads.js";
 import { summarizeExtractively } from "../src/compaction/extractive.js";
-import { extractiveSummarizer } from "../src/compaction/extractive-summarizer.js";
 import type { FoldedTurn, SummaryTask } from "../src/compaction/summarizer.js";
 import { MessageRole } from "../src/domain/message.js";
+import { Offload } from "../src/offload/offload.js";
 import { countTokens } from "../src/tokens/count-tokens.js";
 import type { Figure } from "./figure.js";
 import { type Conversation, locomoFile, readLocomo, type Spoken } from "./locomo.js";
@@ -236,8 +237,10 @@ async function longestStall(task: SummaryTask): Promise<number> {
     if (!isDone) setImmediate(watch);
   };
   setImmediate(watch);
-  await extractiveSummarizer(count).summarize(task, new AbortController().signal);
+  const offload = new Offload(1);
+  await extractiveSummarizer(offload).summarize(task, new AbortController().signal);
   isDone = true;
+  await offload.close();
   return longest;
 }
 

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Calibrator } from "./assembly/calibrator.js";
 import { Compactor } from "./assembly/compaction/compactor.js";
+import { extractiveSummarizer, transcribe } from "./assembly/compaction/fold-threads.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { RecentReceipts } from "./assembly/recent-receipts.js";
 import { createSystemCache } from "./assembly/system.js";
@@ -107,9 +108,16 @@ export async function openEngine(
   const templates = loadTemplates(config.templatesFolder);
   const summaryTemplate = templates.texts.summary;
   const count = (text: string) => countTokens(text, "o200k_base");
-  const summarizers = summarizerSet(config, count, summaryTemplate, caches);
+  const summarizers = summarizerSet(
+    config,
+    count,
+    summaryTemplate,
+    extractiveSummarizer(offload),
+    (turns, signal) => transcribe(offload, turns, signal),
+    caches,
+  );
   const compactor = new Compactor(
-    { ledger, summarizers, summaryTemplate, counter, clock, timers, ids },
+    { ledger, summarizers, summaryTemplate, counter, offload, clock, timers, ids },
     warn("a compaction could not be made"),
     caches,
   );

@@ -70,7 +70,7 @@ export async function readHistory(
   if (!isDue(resolved, window, goal, isRewritten)) return { thread, window, job: undefined };
   const trigger = resolved.activeTurn ? CompactionTrigger.TOOL_LOOP : CompactionTrigger.CONTEXT_LIMIT;
   const job = { ...wanted, thread, trigger, instructions: "", mayAskEngine: true, isPrepared: false };
-  const canFold = planFold(job, window.newestFirst.toReversed()) !== undefined;
+  const canFold = (await planFold(job, window.newestFirst.toReversed(), signal)) !== undefined;
   return { thread, window, job: canFold ? job : undefined };
 }
 

@@ -48,18 +48,16 @@ export class Cover {
     for (const term of terms) if (this.said[term]! < 8) this.said[term]! += 1;
   }
 
-  /** The best candidates, best first, until the pools' tokens are spent. Yields from time to time. */
-  *take(candidates: readonly Candidate[], pools: Pools): Generator<undefined, Candidate[]> {
+  /** The best candidates, best first, until the pools' tokens are spent. */
+  take(candidates: readonly Candidate[], pools: Pools): Candidate[] {
     const heap = new Heap();
     for (const [index, candidate] of candidates.entries()) {
       const value = this.density(candidate);
       if (value > 0) heap.push(index, value);
-      if (index % 2_048 === 2_047) yield;
     }
     const taken: Candidate[] = [];
     const left = { ...pools };
-    for (let tries = 1; heap.size > 0 && left.all > 0; tries++) {
-      if (tries % 1_024 === 0) yield;
+    while (heap.size > 0 && left.all > 0) {
       const [index, believed] = heap.pop();
       const candidate = candidates[index]!;
       const cost = costOf(candidate);

@@ -1,6 +1,5 @@
 import { anyText } from "./any-text.js";
 import { type Candidate, Cover, costOf } from "./cover.js";
-import { finishSteps } from "./finish-steps.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
 import { mustKeepLine } from "./must-keep.js";
@@ -32,20 +31,15 @@ const SHARE = {
  * - is empty only where there is nothing to summarize, or no room at all.
  */
 export function summarizeExtractively(task: SummaryTask, count: CountTokens): string {
-  return finishSteps(extractiveSteps(task, count));
-}
-
-/** The same in small steps, between which the caller may do something else. */
-export function* extractiveSteps(task: SummaryTask, count: CountTokens): Generator<undefined, string> {
   const limit = summaryLimit(task, count);
   if (limit <= 0) return "";
-  const { units, terms } = yield* gatherUnits(task);
-  const weighed = yield* weighUnits(units, terms, task.instructions, count);
+  const { units, terms } = gatherUnits(task);
+  const weighed = weighUnits(units, terms, task.instructions, count);
   const hasHeadings = limit >= SMALL_TOKENS;
   const must = mustKeepLine(task.mustKeep, task.maxTokens, count);
   const room = limit - (must === "" ? 0 : count(must) + 1) - (hasHeadings ? HEADING_TOKENS : 0);
   const choice = new Choice(weighed, Math.max(room, limit / 4));
-  yield* choice.chooseAll();
+  choice.chooseAll();
   const write = () =>
     fitSummary(
       {
@@ -60,9 +54,8 @@ export function* extractiveSteps(task: SummaryTask, count: CountTokens): Generat
     );
   let text = write();
   for (let round = 0; round < REFILLS; round++) {
-    if (!(yield* choice.chooseMore(limit - count(text) - 2))) break;
+    if (!choice.chooseMore(limit - count(text) - 2)) break;
     text = write();
-    yield;
   }
   return text === "" ? anyText(task, limit, count) : text;
 }
@@ -80,33 +73,33 @@ class Choice {
     this.cover = new Cover(weighed.worth);
   }
 
-  *chooseAll(): Generator<undefined, void> {
-    yield* this.spend(SHARE.carriedGoals, ({ unit }) => unit.group === "goal" && unit.turn < 0);
-    yield* this.spend(SHARE.open, ({ unit }) => unit.group === "open");
-    yield* this.spend(SHARE.goals, ({ unit }) => unit.group === "goal" && unit.turn >= 0);
-    yield* this.spend(1, () => true);
+  chooseAll(): void {
+    this.spend(SHARE.carriedGoals, ({ unit }) => unit.group === "goal" && unit.turn < 0);
+    this.spend(SHARE.open, ({ unit }) => unit.group === "open");
+    this.spend(SHARE.goals, ({ unit }) => unit.group === "goal" && unit.turn >= 0);
+    this.spend(1, () => true);
     const { candidates } = this.weighed;
     if (this.taken.length === 0 && candidates.length > 0)
       this.taken.push(candidates.reduce((best, next) => (next.unit.bonus > best.unit.bonus ? next : best)));
   }
 
   /** Whether there was more for so many tokens. */
-  *chooseMore(tokens: number): Generator<undefined, boolean> {
+  chooseMore(tokens: number): boolean {
     const before = this.taken.length;
-    if (tokens >= REFILL_TOKENS) yield* this.take(tokens, () => true);
+    if (tokens >= REFILL_TOKENS) this.take(tokens, () => true);
     return this.taken.length > before;
   }
 
-  private *spend(share: number, isMeant: (candidate: Candidate) => boolean): Generator<undefined, void> {
+  private spend(share: number, isMeant: (candidate: Candidate) => boolean): void {
     const left = this.roomTokens * (1 - SHARE.lists) - this.spent(() => true);
-    yield* this.take(Math.min(this.roomTokens * share, left), isMeant);
+    this.take(Math.min(this.roomTokens * share, left), isMeant);
   }
 
-  private *take(all: number, isMeant: (candidate: Candidate) => boolean): Generator<undefined, void> {
+  private take(all: number, isMeant: (candidate: Candidate) => boolean): void {
     const free = this.weighed.candidates.filter(
       (candidate) => !this.isTaken.has(candidate) && isMeant(candidate),
     );
-    const more = yield* this.cover.take(free, {
+    const more = this.cover.take(free, {
       all,
       tools: this.roomTokens * SHARE.tools - this.spent(({ unit }) => unit.group === "tool"),
       carried: this.roomTokens * SHARE.carried - this.spent(({ unit }) => unit.turn < 0),

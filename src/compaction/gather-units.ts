@@ -14,8 +14,6 @@ export interface Gathered {
   readonly terms: readonly string[];
 }
 
-/** Characters of work after which the caller may do something else. */
-const STEP_CHARS = 8_192;
 const LABELS_TO_BELIEVE = 3;
 const notSpeakers = new Set(
   "Note Error Warning Todo TODO Example Question Answer Output Input Result Results Summary Step Task Goal Plan Update Status Info Debug".split(
@@ -23,8 +21,8 @@ const notSpeakers = new Set(
   ),
 );
 
-/** Takes a task apart into what a summary can be made of, in order. Yields from time to time, for nothing but time. */
-export function* gatherUnits(task: SummaryTask): Generator<undefined, Gathered> {
+/** Takes a task apart into what a summary can be made of, in order. */
+export function gatherUnits(task: SummaryTask): Gathered {
   const units: Unit[] = [];
   const previous = readPrevious(task.previousSummary);
   for (const [line, { group, speaker, day, sentences }] of previous.lines.entries()) {
@@ -41,10 +39,9 @@ export function* gatherUnits(task: SummaryTask): Generator<undefined, Gathered> 
         bonus: 1 + (goal + fact + open) / 2,
       });
     }
-    if (line % 64 === 63) yield;
   }
   const reader = new TurnReader(task, units, previous.lines.length);
-  yield* reader.read();
+  reader.read();
   return { units, terms: previous.terms };
 }
 
@@ -54,7 +51,6 @@ class TurnReader {
   private readonly labels: ReadonlySet<string>;
   private readonly spansDays: boolean;
   private line: number;
-  private worked = 0;
   private hasGoal: boolean;
 
   constructor(
@@ -71,21 +67,21 @@ class TurnReader {
     this.spansDays = days.size > 1 || units.some(({ day }) => day !== "");
   }
 
-  *read(): Generator<undefined, void> {
+  read(): void {
     for (const [turn, { messages, createdMs }] of this.task.turns.entries()) {
       const day = this.spansDays ? dayOf(createdMs) : "";
       for (const message of messages) {
         this.line++;
-        for (const part of message.parts) yield* this.readPart(part, message, turn, day);
+        for (const part of message.parts) this.readPart(part, message, turn, day);
       }
     }
   }
 
-  private *readPart(part: Part, message: Message, turn: number, day: string): Generator<undefined, void> {
+  private readPart(part: Part, message: Message, turn: number, day: string): void {
     const { content } = part;
     switch (content?.$case) {
       case "text":
-        yield* this.readText(content.value.text, message.role, turn, day);
+        this.readText(content.value.text, message.role, turn, day);
         break;
       case "toolCall": {
         const result = this.results.get(content.value.callId);
@@ -101,7 +97,6 @@ class TurnReader {
           weight: 0.6,
           bonus,
         });
-        yield* this.step(content.value.argumentsJson.length + (result ? resultText(result).length : 0));
         break;
       }
       case "toolResult":
@@ -123,7 +118,7 @@ class TurnReader {
     }
   }
 
-  private *readText(text: string, role: MessageRole, turn: number, day: string): Generator<undefined, void> {
+  private readText(text: string, role: MessageRole, turn: number, day: string): void {
     const label = speakerLabel(text);
     const isLabelled = this.labels.has(label);
     const said = isLabelled ? text.slice(label.length + 2) : text;
@@ -139,7 +134,6 @@ class TurnReader {
     for (const sentence of sentencesIn(said)) {
       this.pushSentence(sentence, { speaker, role, turn, day, isLabelled, opening: isFirst ? place : -1 });
       place++;
-      yield* this.step(sentence.text.length);
     }
     if (role === MessageRole.USER && place > 0) this.hasGoal = true;
   }
@@ -185,13 +179,6 @@ class TurnReader {
 
   private push(unit: Omit<Unit, "line">): void {
     this.units.push({ ...unit, line: this.line });
-  }
-
-  private *step(chars: number): Generator<undefined, void> {
-    this.worked += chars + 64;
-    if (this.worked < STEP_CHARS) return;
-    this.worked = 0;
-    yield;
   }
 }
 

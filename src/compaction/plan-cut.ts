@@ -110,25 +110,37 @@ export function planCut(turns: readonly CutTurn[], goal: CutGoal, hasOlder = fal
   return whole && cut(whole, shown(turns.length - whole.turn));
 }
 
-/** What the messages from a place on cost. */
-function suffixCosts(turns: readonly CutTurn[]) {
-  const whole: { readonly tokens: number; readonly messages: number }[] = new Array(turns.length + 1);
+interface Cost {
+  readonly tokens: number;
+  readonly messages: number;
+}
+
+/** What the messages from a place on cost; those of a turn that is split are added up once. */
+function suffixCosts(turns: readonly CutTurn[]): (turn: number, messageIndex: number) => Cost {
+  const whole: Cost[] = new Array(turns.length + 1);
   whole[turns.length] = { tokens: 0, messages: 0 };
-  const ofTurn = (turn: CutTurn, from: number) => ({
-    tokens: turn.messages.slice(from).reduce((sum, message) => sum + message.tokens, turn.extraTokens),
-    messages: turn.messages.slice(from).filter(({ role }) => role !== "S").length + turn.extraMessages,
-  });
-  for (let index = turns.length - 1; index >= 0; index--) {
-    const own = ofTurn(turns[index]!, 0);
-    const after = whole[index + 1]!;
-    whole[index] = { tokens: own.tokens + after.tokens, messages: own.messages + after.messages };
-  }
-  return (turn: number, messageIndex: number) => {
+  const within = new Map<number, readonly Cost[]>();
+  for (let index = turns.length - 1; index >= 0; index--)
+    whole[index] = fromEachMessage(turns[index]!, whole[index + 1]!)[0]!;
+  return (turn, messageIndex) => {
     if (messageIndex === 0) return whole[turn]!;
-    const own = ofTurn(turns[turn]!, messageIndex);
-    const after = whole[turn + 1]!;
-    return { tokens: own.tokens + after.tokens, messages: own.messages + after.messages };
+    const costs = within.get(turn) ?? fromEachMessage(turns[turn]!, whole[turn + 1]!);
+    within.set(turn, costs);
+    return costs[messageIndex]!;
   };
+}
+
+/** For each message of a turn what is kept when it comes first, with all that comes after the turn. */
+function fromEachMessage({ messages, extraTokens, extraMessages }: CutTurn, after: Cost): Cost[] {
+  const costs: Cost[] = new Array(messages.length + 1);
+  let cost = { tokens: after.tokens + extraTokens, messages: after.messages + extraMessages };
+  costs[messages.length] = cost;
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const { tokens, role } = messages[index]!;
+    cost = { tokens: cost.tokens + tokens, messages: cost.messages + (role === "S" ? 0 : 1) };
+    costs[index] = cost;
+  }
+  return costs;
 }
 
 /** The turns with which history can begin: with what came in, and where nothing from before is open. One scan. */

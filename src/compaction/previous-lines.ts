@@ -44,12 +44,7 @@ export function readPrevious(summary: string): PreviousSummary {
     if (line === "" || marker.test(line.slice(0, 64))) continue;
     const list = [IDENTIFIERS, MENTIONED].find((lead) => line.startsWith(lead));
     if (list !== undefined) {
-      terms.push(
-        ...line
-          .slice(list.length)
-          .split(", ")
-          .filter((term) => term !== ""),
-      );
+      for (const term of line.slice(list.length).split(", ")) if (term !== "") terms.push(term);
     } else if (line.length <= 84 && heading.test(line)) {
       group = groupOf(line);
     } else {

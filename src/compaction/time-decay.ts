@@ -1,6 +1,5 @@
 import { anyText } from "./any-text.js";
 import { type Candidate, Cover, costOf } from "./cover.js";
-import { finishSteps } from "./finish-steps.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
 import { mustKeepLine } from "./must-keep.js";
@@ -19,8 +18,8 @@ const SHORTEST_HALF_LIFE = 0.25;
 export function summarizeWithDecay(task: SummaryTask, count: CountTokens, halfLifeTurns: number): string {
   const limit = summaryLimit(task, count);
   if (limit <= 0) return "";
-  const { units, terms } = finishSteps(gatherUnits(task));
-  const weighed = finishSteps(weighUnits(units, terms, task.instructions, count));
+  const { units, terms } = gatherUnits(task);
+  const weighed = weighUnits(units, terms, task.instructions, count);
   const must = mustKeepLine(task.mustKeep, task.maxTokens, count);
   const room = Math.max(limit - (must === "" ? 0 : count(must) + 1), limit / 4);
   const byTurn = new Map<number, Candidate[]>();
@@ -58,5 +57,5 @@ function shares(turns: number, hasPrevious: boolean, halfLifeTurns: number) {
 }
 
 function take(cover: Cover, candidates: readonly Candidate[], tokens: number): Candidate[] {
-  return finishSteps(cover.take(candidates, { all: tokens, tools: tokens, carried: tokens }));
+  return cover.take(candidates, { all: tokens, tools: tokens, carried: tokens });
 }

@@ -26,54 +26,83 @@ export interface TranscriptReader {
   next(maxTokens: number): string;
 }
 
-interface PricedEntry extends TranscriptEntry {
+/** A piece of a transcript and what it costs. */
+export interface PricedEntry extends TranscriptEntry {
   readonly tokens: number;
 }
 
-/** Reads the transcript of turns in chunks; how large a chunk may be is settled when it is read. */
-export function transcriptReader(turns: readonly FoldedTurn[], count: CountTokens): TranscriptReader {
+/** The transcript of turns in pieces that are counted, turn by turn. What comes after so many tokens is left out. */
+export function pricedTranscript(
+  turns: readonly FoldedTurn[],
+  count: CountTokens,
+  mostTokens = Number.POSITIVE_INFINITY,
+): PricedEntry[][] {
+  const priced: PricedEntry[][] = [];
+  let left = mostTokens;
+  for (const entries of transcriptEntries(turns)) {
+    const pieces: PricedEntry[] = [];
+    for (const entry of entries) {
+      for (const piece of piecesOf(entry)) {
+        if (left < 0) break;
+        const tokens = count(lineOf(piece));
+        pieces.push({ ...piece, tokens });
+        left -= tokens;
+      }
+    }
+    if (pieces.length > 0) priced.push(pieces);
+  }
+  return priced;
+}
+
+/** Reads a transcript in chunks; how large a chunk may be is settled when it is read. */
+export function transcriptReader(
+  turns: readonly (readonly PricedEntry[])[],
+  count: CountTokens,
+): TranscriptReader {
   const price = (entry: TranscriptEntry): PricedEntry => ({ ...entry, tokens: count(lineOf(entry)) });
-  const waiting = transcriptEntries(turns);
-  let turn: PricedEntry[] = [];
-  let begun = false;
+  let turn = 0;
+  let at = 0;
+  /** What is left of the entry at the place, where some of it was read. */
+  let cut: PricedEntry | undefined;
 
   function next(maxTokens: number): string {
     let chunk = "";
     let left = maxTokens;
-    for (;;) {
-      if (turn.length === 0) {
-        const following = waiting.shift();
-        if (following === undefined) return chunk;
-        turn = following.flatMap(piecesOf).map(price);
-        begun = false;
-      }
-      if (!begun && chunk !== "") {
+    for (; turn < turns.length; turn++, at = 0) {
+      const entries = turns[turn]!;
+      if (at === 0 && cut === undefined && chunk !== "") {
         const gapTokens = count("\n");
-        if (turn.reduce((sum, entry) => sum + entry.tokens, gapTokens) > left) return chunk;
+        if (entries.reduce((sum, entry) => sum + entry.tokens, gapTokens) > left) return chunk;
         chunk += "\n";
         left -= gapTokens;
       }
-      begun = true;
-      while (turn.length > 0) {
-        const entry = turn.shift()!;
+      for (; at < entries.length; at++, cut = undefined) {
+        const entry = cut ?? entries[at]!;
         if (entry.tokens > left) {
-          if (chunk !== "") {
-            turn.unshift(entry);
-            return chunk;
-          }
+          if (chunk !== "") return chunk;
           const [head, rest] = cutEntry(entry, left, price);
-          if (rest.text !== "") turn.unshift(price(rest));
+          if (rest.text !== "") cut = price(rest);
+          else step();
           return lineOf(head);
         }
         chunk += lineOf(entry);
         left -= entry.tokens;
       }
     }
+    return chunk;
+  }
+
+  function step(): void {
+    cut = undefined;
+    at++;
+    if (at < turns[turn]!.length) return;
+    turn++;
+    at = 0;
   }
 
   return {
     get done() {
-      return turn.length === 0 && waiting.length === 0;
+      return turn === turns.length;
     },
     next,
   };

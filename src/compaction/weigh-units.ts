@@ -11,8 +11,6 @@ export interface Weighed {
   readonly phrases: readonly Phrase[];
 }
 
-/** Characters of work after which the caller may do something else. */
-const STEP_CHARS = 4_096;
 const MOST_PHRASES = 8_000;
 const CLIPPED_FROM = 90;
 /** What matches a person's instructions counts so much more. */
@@ -22,24 +20,18 @@ const CARRIED = 1.6;
 const SPARSE = 0.5;
 const SHORTEST_CLIP = 40;
 
-/** Finds what every unit says and costs. What was said before in the same words is left out. Yields from time to time. */
-export function* weighUnits(
+/** Finds what every unit says and costs. What was said before in the same words is left out. */
+export function weighUnits(
   units: readonly Unit[],
   listed: readonly string[],
   instructions: string,
   count: CountTokens,
-): Generator<undefined, Weighed> {
+): Weighed {
   const table = new TermTable();
   const seen = new Set<string>();
-  let worked = 0;
   const phrases: Phrase[] = [];
   const read: { unit: Unit; terms: readonly number[]; order: number }[] = [];
   for (const [order, unit] of units.entries()) {
-    worked += unit.text.length + 64;
-    if (worked > STEP_CHARS) {
-      worked = 0;
-      yield;
-    }
     const key = unit.text
       .toLowerCase()
       .replace(/[^\p{L}\p{N}]+/gu, " ")
@@ -55,11 +47,6 @@ export function* weighUnits(
   for (const term of table.known(instructions)) worth[term]! *= ASKED_FOR;
   const candidates: Candidate[] = [];
   for (const { unit, terms, order } of read) {
-    worked += unit.text.length + 64;
-    if (worked > STEP_CHARS) {
-      worked = 0;
-      yield;
-    }
     const clipped = unit.turn < 0 || unit.group === "tool" ? unit.text : clipClauses(unit.text, table, worth);
     const kept = clipped === unit.text ? terms : [...table.known(clipped)];
     const carried =

@@ -1,12 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { checkSummary } from "../compaction/check-summary.js";
-import type { CountTokens, Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
+import type { Summarizer, Summary, SummaryTask } from "../compaction/summarizer.js";
 import { systemTimers, type Timers } from "../domain/clock.js";
 import type { SummarizerFailure } from "../domain/compaction.js";
 import { untilAborted } from "../domain/until-aborted.js";
 
 export interface ChainOptions {
-  readonly count: CountTokens;
+  readonly count: (text: string) => number | Promise<number>;
   /** What the messages cost that the summary stands for. */
   readonly replacedTokens: number;
   /** How long each summarizer may take. */
@@ -78,7 +78,7 @@ async function attempt(
     const { text, cost } = summary;
     if (text.length > task.maxTokens * LONGEST_TOKEN)
       return `The summary of ${name} is over its limit (${text.length} characters for ${task.maxTokens} tokens).`;
-    const tokens = count(text);
+    const tokens = await count(text);
     const { maxTokens, mustKeep } = task;
     const refusal = checkSummary({ text, tokens, replacedTokens, maxTokens, mustKeep });
     return refusal ? `The summary of ${name} ${refusal}.` : { summary: { text, cost }, tokens };

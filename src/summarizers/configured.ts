@@ -3,6 +3,7 @@ import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
 import type { Config, ConfigKey } from "../config/options.js";
 import { anthropicSummarizer } from "./anthropic.js";
 import { openaiSummarizer } from "./openai.js";
+import type { PriceTranscript } from "./recursive.js";
 
 export type SummarizerSettings = Pick<Config, Extract<ConfigKey, `summarizer${string}`>>;
 
@@ -15,6 +16,7 @@ export function configuredSummarizers(
   count: CountTokens,
   template: string = defaultSummaryTemplate,
   chunkTokens = 0,
+  transcript?: PriceTranscript,
 ): ReadonlyMap<string, Summarizer> {
   const shared = {
     timeoutMs: settings.summarizerTimeoutMs,
@@ -24,6 +26,7 @@ export function configuredSummarizers(
     template,
     chunkTokens,
     count,
+    transcript,
   };
   const summarizers: Summarizer[] = [];
   if (settings.summarizerOpenaiModel)

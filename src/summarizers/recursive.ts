@@ -1,6 +1,6 @@
 import { defaultSummaryTemplate, type SummaryPrompt, summaryPrompt } from "../compaction/prompt.js";
-import type { CountTokens, Summary, SummaryCost, SummaryTask } from "../compaction/summarizer.js";
-import { transcriptReader } from "../compaction/transcript.js";
+import type { CountTokens, FoldedTurn, Summary, SummaryCost, SummaryTask } from "../compaction/summarizer.js";
+import { type PricedEntry, pricedTranscript, transcriptReader } from "../compaction/transcript.js";
 import { SummarizerFailure } from "./call-failure.js";
 
 /** Asks a model once. The answer has at most so many of the model's tokens. */
@@ -15,6 +15,12 @@ export type CallModel = (
   readonly outputTokens: number | undefined;
 }>;
 
+/** Makes the transcript of turns, with what each piece of it costs. */
+export type PriceTranscript = (
+  turns: readonly FoldedTurn[],
+  signal: AbortSignal,
+) => Promise<readonly (readonly PricedEntry[])[]>;
+
 export interface RecursiveOptions {
   /** What prompt and answer may have together, in the model's tokens. */
   readonly windowTokens: number;
@@ -25,6 +31,8 @@ export interface RecursiveOptions {
   /** How many of its tokens the model may count for one o200k token. */
   readonly tokenRatio: number;
   readonly template?: string;
+  /** Where a long transcript does not hold up its caller; in place by default. */
+  readonly transcript?: PriceTranscript | undefined;
 }
 
 /** What a request costs besides its texts. */
@@ -50,11 +58,12 @@ export async function summarizeRecursively(
     chunkTokens,
     tokenRatio,
     template = defaultSummaryTemplate,
+    transcript = async (turns) => pricedTranscript(turns, count),
   } = options;
   const outputTokens =
     Math.ceil(task.maxTokens * tokenRatio) + Math.min(THINKING_TOKENS, Math.floor(windowTokens / 8));
   const inputTokens = Math.floor(Math.min(windowTokens - outputTokens, maxInputTokens) / tokenRatio);
-  const reader = transcriptReader(task.turns, count);
+  const reader = transcriptReader(await transcript(task.turns, signal), count);
   if (reader.done && task.previousSummary === "") throw new SummarizerFailure("got nothing to summarize");
 
   let text = task.previousSummary;

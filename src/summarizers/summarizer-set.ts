@@ -1,8 +1,8 @@
-import { extractiveSummarizer } from "../compaction/extractive-summarizer.js";
 import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
 import { Caches } from "../domain/caches.js";
 import { megabyte } from "../domain/memory-size.js";
 import { configuredSummarizers, type SummarizerSettings } from "./configured.js";
+import type { PriceTranscript } from "./recursive.js";
 
 /** What a context's settings may ask of a summarizer. */
 export interface SummarizerWishes {
@@ -22,9 +22,10 @@ export function summarizerSet(
   settings: SummarizerSettings,
   count: CountTokens,
   template: string,
+  embedded: Summarizer,
+  transcript?: PriceTranscript,
   caches = new Caches(),
 ): SummarizerSet {
-  const embedded = extractiveSummarizer(count);
   const made = caches.create<ReadonlyMap<string, Summarizer>>("summarizers", 8 * megabyte, summarizersBytes);
   return {
     find(name, { model, chunkTokens = 0 }) {
@@ -32,7 +33,13 @@ export function summarizerSet(
       const key = `${chunkTokens} ${model}`;
       let summarizers = made.get(key);
       if (!summarizers) {
-        summarizers = configuredSummarizers(withModel(settings, model), count, template, chunkTokens);
+        summarizers = configuredSummarizers(
+          withModel(settings, model),
+          count,
+          template,
+          chunkTokens,
+          transcript,
+        );
         made.set(key, summarizers);
       }
       return summarizers.get(name);

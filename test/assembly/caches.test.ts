@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { extractiveSummarizer } from "../../src/compaction/extractive-summarizer.js";
 import { BoundedCache } from "../../src/domain/bounded-cache.js";
 import { Caches } from "../../src/domain/caches.js";
 import { megabyte } from "../../src/domain/memory-size.js";
@@ -181,7 +182,8 @@ describe("what is kept beside an engine", () => {
       summarizerMaxInputTokens: 1_000,
       summarizerWindowTokens: 10_000,
     };
-    const set = summarizerSet(settings, (text) => text.length, "", caches);
+    const count = (text: string) => text.length;
+    const set = summarizerSet(settings, count, "", extractiveSummarizer(count), undefined, caches);
     const [kept] = caches.uses;
     const wish = (model: string) => set.find("openai", { model, chunkTokens: undefined });
     const first = wish("first");

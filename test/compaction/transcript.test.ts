@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { transcriptOf, transcriptReader } from "../../src/compaction/transcript.js";
+import { pricedTranscript, transcriptOf, transcriptReader } from "../../src/compaction/transcript.js";
 import { Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
 import { chat, count, foldedTurn } from "../support/folded-turns.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
@@ -17,7 +17,7 @@ function toolResult(callId: string, text: string, isError = false): Message {
 }
 
 function readAll(turns: Parameters<typeof transcriptOf>[0], maxTokens: number): string[] {
-  const reader = transcriptReader(turns, count);
+  const reader = transcriptReader(pricedTranscript(turns, count), count);
   const chunks: string[] = [];
   while (!reader.done) chunks.push(reader.next(maxTokens));
   return chunks;

@@ -1,10 +1,9 @@
 import type { CompactionSettings } from "../../capsule/context-settings.js";
-import { summarizeByImportance } from "../../compaction/importance.js";
 import type { Summarizer, SummaryTask } from "../../compaction/summarizer.js";
-import { summarizeWithDecay } from "../../compaction/time-decay.js";
 import type { SummarizerFailure } from "../../domain/compaction.js";
+import type { Offload } from "../../offload/offload.js";
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
-import { countTokens } from "../../tokens/count-tokens.js";
+import { embeddedSummarizer } from "./fold-threads.js";
 
 export interface ChosenSummarizers {
   /** Who is asked, in order. */
@@ -20,11 +19,11 @@ export const engineName = "engine";
 
 /** Who makes the summary, by strategy and settings. */
 export function chooseSummarizers(
-  configured: SummarizerSet,
+  { summarizers: configured, offload }: { readonly summarizers: SummarizerSet; readonly offload: Offload },
   settings: CompactionSettings,
   mayAskEngine: boolean,
 ): ChosenSummarizers {
-  const own = ofStrategy(settings);
+  const own = ofStrategy(offload, settings);
   if (own) return { summarizers: [own], asksEngine: false, missing: [] };
   const engineAt = mayAskEngine ? settings.summarizers.indexOf(engineName) : -1;
   const asked = engineAt < 0 ? settings.summarizers : settings.summarizers.slice(0, engineAt);
@@ -44,23 +43,22 @@ export function chooseSummarizers(
 }
 
 /** The strategies that need nobody. */
-function ofStrategy({ strategy, halfLifeTurns }: CompactionSettings): Summarizer | undefined {
-  const count = (text: string) => countTokens(text, "o200k_base");
-  if (strategy === "importance") return embedded(strategy, (task) => summarizeByImportance(task, count));
+function ofStrategy(
+  offload: Offload,
+  { strategy, halfLifeTurns }: CompactionSettings,
+): Summarizer | undefined {
+  if (strategy === "importance") return embeddedSummarizer(offload, strategy, "", { kind: strategy });
   if (strategy === "time_decay")
-    return embedded(strategy, (task) => summarizeWithDecay(task, count, halfLifeTurns));
-  if (strategy === "truncate") return embedded(strategy, leftOutText);
-  return undefined;
+    return embeddedSummarizer(offload, strategy, "", { kind: strategy, halfLifeTurns });
+  return strategy === "truncate" ? leavingOut : undefined;
 }
 
-function embedded(name: string, make: (task: SummaryTask) => string): Summarizer {
-  return {
-    name,
-    provider: "quire",
-    model: "",
-    summarize: async (task) => ({ text: make(task), cost: { inputTokens: 0, outputTokens: 0 } }),
-  };
-}
+const leavingOut: Summarizer = {
+  name: "truncate",
+  provider: "quire",
+  model: "",
+  summarize: async (task) => ({ text: leftOutText(task), cost: { inputTokens: 0, outputTokens: 0 } }),
+};
 
 /** What stands for turns that were cut away: how many there were, and the identifiers of open work. */
 function leftOutText({ turns, mustKeep }: SummaryTask): string {

@@ -5,6 +5,7 @@ import type { Clock, Ids, Timers } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
 import { megabyte, textBytes } from "../../domain/memory-size.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
+import type { Offload } from "../../offload/offload.js";
 import { type CompactionOutcome, noKey } from "../../storage/ledger/compaction-store.js";
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
@@ -19,6 +20,8 @@ export interface CompactorDeps {
   readonly summarizers: SummarizerSet;
   readonly summaryTemplate: string;
   readonly counter: TokenCounter;
+  /** For work that would hold up the event loop. */
+  readonly offload: Offload;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;

@@ -24,7 +24,7 @@ export async function makeCompaction<Answer>(
     ? [enough, goal.keepTurns + 1]
     : [0, goal.keepTurns + 2_000];
   const window = await readWindow(deps, thread, clean, tokens, minTurns, signal);
-  const planned = planFold(job, window.newestFirst.toReversed());
+  const planned = await planFold(job, window.newestFirst.toReversed(), signal);
   if (!planned) return { kind: "nothing" };
   const started = performance.now();
   const outcome = await summarizeFold(deps, job, planned, signal);

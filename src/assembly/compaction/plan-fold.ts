@@ -5,8 +5,9 @@ import { summaryMark } from "../../domain/compaction.js";
 import { countTokens } from "../../tokens/count-tokens.js";
 import { summaryCost } from "../choose-turns.js";
 import type { WindowTurn } from "../thread-window.js";
-import { cutTurns, foldedTurn } from "./cut-turns.js";
+import { cutTurns } from "./cut-turns.js";
 import type { CompactionJob, FoldPlan } from "./job.js";
+import { StoredFold } from "./stored-fold.js";
 
 /** Below this a summary says nothing. */
 const leastSummaryTokens = 24;
@@ -26,10 +27,11 @@ export interface PlannedFold {
 }
 
 /** Where to cut, and what the summary stands for then. */
-export function planFold(
+export async function planFold(
   job: Pick<CompactionJob, "thread" | "goal" | "clean" | "settings">,
   oldestFirst: readonly WindowTurn[],
-): PlannedFold | undefined {
+  signal?: AbortSignal,
+): Promise<PlannedFold | undefined> {
   const { thread, goal, clean, settings } = job;
   const summarized = thread.compaction?.summarizedTurns ?? 0;
   const first = oldestFirst[0];
@@ -55,15 +57,15 @@ export function planFold(
         : Number.POSITIVE_INFINITY,
     ),
   };
-  const cut = planCut(cutTurns(oldestFirst, clean), cutGoal, unreadTo > summarized);
+  const cut = planCut(await cutTurns(oldestFirst, clean, signal), cutGoal, unreadTo > summarized);
   if (!cut) return undefined;
   const keptTurn = oldestFirst[cut.turn]!;
   const replaced = previous.tokens + whole - cut.keptTokens;
-  const folded = oldestFirst.slice(0, cut.turn).map((turn) => foldedTurn(turn));
-  if (cut.messageIndex > 0) folded.push(foldedTurn(keptTurn, 0, cut.messageIndex));
+  const folded = oldestFirst.slice(0, cut.turn).map((turn) => new StoredFold(turn));
+  if (cut.messageIndex > 0) folded.push(new StoredFold(keptTurn, 0, cut.messageIndex));
   const kept = oldestFirst
     .slice(cut.turn)
-    .map((turn) => foldedTurn(turn, turn === keptTurn ? cut.messageIndex : 0));
+    .map((turn) => new StoredFold(turn, turn === keptTurn ? cut.messageIndex : 0));
   // Where nothing but the open turn is kept, the summary must not outlive a failure of that turn.
   const isOnActive =
     thread.compaction !== undefined && thread.compaction.anchorTurnId === thread.activeTurn?.id;

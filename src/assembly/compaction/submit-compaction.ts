@@ -120,7 +120,7 @@ async function foldOf(
   // It applies to all threads that contain its anchor: it must not say anything of turns after that.
   if (!first || first.stored.depth > anchorDepth) return undefined;
   const index = plan.firstKeptMessageIndex - first.from;
-  const turns = cutTurns(oldestFirst, false);
+  const turns = await cutTurns(oldestFirst, false, signal);
   const isPlace =
     index === 0
       ? at > 0 && beginnings(turns).includes(at)

@@ -1,4 +1,3 @@
-import { openIdentifiers } from "../../compaction/identifiers.js";
 import { summaryPrompt } from "../../compaction/prompt.js";
 import type { FoldedTurn, SummaryTask } from "../../compaction/summarizer.js";
 import { transcriptReader } from "../../compaction/transcript.js";
@@ -9,9 +8,10 @@ import { countTokens } from "../../tokens/count-tokens.js";
 import { shownTurn } from "../thread-window.js";
 import { chooseSummarizers } from "./choose-summarizers.js";
 import type { CompactorDeps } from "./compactor.js";
-import { foldedTurn } from "./cut-turns.js";
+import { findOpenIdentifiers, transcribe } from "./fold-threads.js";
 import type { CompactionJob, FoldPlan, JobOutcome, MadeSummary } from "./job.js";
 import type { PlannedFold } from "./plan-fold.js";
+import { StoredFold } from "./stored-fold.js";
 
 /** So much is summarized at once; what is more is summarized step by step, each with the summary of the one before. */
 const foldTokens = 200_000;
@@ -29,11 +29,7 @@ export async function summarizeFold(
   planned: PlannedFold,
   signal: AbortSignal,
 ): Promise<SummaryOutcome> {
-  const { summarizers, missing, asksEngine } = chooseSummarizers(
-    deps.summarizers,
-    job.settings,
-    job.mayAskEngine,
-  );
+  const { summarizers, missing, asksEngine } = chooseSummarizers(deps, job.settings, job.mayAskEngine);
   const ends = performance.now() + job.limitMs;
   let previousSummary = job.thread.compaction ? summaryText(job.thread.compaction) : "";
   const batches = foldBatches(deps, job, planned, signal);
@@ -43,8 +39,8 @@ export async function summarizeFold(
   let input = 0;
   let output = 0;
   for await (const { turns, isLast, unreadTokens, lastUnreadId } of batches) {
-    const open = [...plan.mustKeep, ...openIdentifiers(turns, planned.kept)];
-    const mustKeep = fitting(open, plan.maxSummaryTokens);
+    const open = await findOpenIdentifiers(deps.offload, turns, planned.kept, signal);
+    const mustKeep = fitting([...plan.mustKeep, ...open], plan.maxSummaryTokens);
     plan = {
       ...planned.plan,
       mustKeep,
@@ -62,10 +58,11 @@ export async function summarizeFold(
       maxTokens: plan.maxSummaryTokens,
       mustKeep,
     };
-    const tokens = turns.reduce((sum, turn) => sum + turn.tokens, countTokens(previousSummary, "o200k_base"));
+    const previousTokens = await deps.counter.count(previousSummary, "o200k_base", signal);
+    const tokens = turns.reduce((sum, turn) => sum + turn.tokens, previousTokens);
     const usable = made ? summarizers.filter(({ name }) => name === made!.summarizer) : summarizers;
     const result = await summarizeWithChain(usable, task, {
-      count: (text) => countTokens(text, "o200k_base"),
+      count: (text) => deps.counter.count(text, "o200k_base", signal),
       replacedTokens: isLast ? Math.max(plan.replacedTokens, tokens) : tokens,
       deadlineMs: (summarizer) => {
         const left = Math.max(0, ends - performance.now());
@@ -77,7 +74,7 @@ export async function summarizeFold(
     });
     failures.push(...result.failures);
     if (!result.summarizer) {
-      if (asksEngine && !made) return needed(deps, job, plan, task);
+      if (asksEngine && !made) return needed(deps, job, plan, task, signal);
       return { kind: "failed", reason: "no summarizer gave a summary that could be used", failures };
     }
     const { summarizer, summary } = result;
@@ -110,9 +107,16 @@ function fitting(identifiers: readonly string[], maxSummaryTokens: number): read
 }
 
 /** Asks the engine: its model gets what it takes of the conversation. */
-function needed(deps: CompactorDeps, job: CompactionJob, plan: FoldPlan, task: SummaryTask): SummaryOutcome {
-  const reader = transcriptReader(task.turns, (text) => countTokens(text, "o200k_base"));
+async function needed(
+  deps: CompactorDeps,
+  job: CompactionJob,
+  plan: FoldPlan,
+  task: SummaryTask,
+  signal: AbortSignal,
+): Promise<SummaryOutcome> {
   const room = Number.isFinite(job.goal.roomTokens) ? Math.max(job.goal.roomTokens, 2_048) : foldTokens;
+  const transcript = await transcribe(deps.offload, task.turns, signal, room);
+  const reader = transcriptReader(transcript, (text) => countTokens(text, "o200k_base"));
   return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room), deps.summaryTemplate) };
 }
 
@@ -157,7 +161,7 @@ async function* foldBatches(
       signal.throwIfAborted();
       for (const stored of turns) {
         const shown = shownTurn(stored, thread.compaction);
-        const turn = foldedTurn(shown);
+        const turn = new StoredFold(shown);
         if (isFull(turn)) yield take();
         add(turn);
         unreadTokens += clean ? shown.facts.cleanTokens : shown.facts.sentTokens;

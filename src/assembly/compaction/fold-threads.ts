@@ -1,0 +1,73 @@
+import type { FoldedTurn, Summarizer } from "../../compaction/summarizer.js";
+import type { PricedEntry } from "../../compaction/transcript.js";
+import { type Offload, task } from "../../offload/offload.js";
+import {
+  type EmbeddedStrategy,
+  openIdentifiersOf,
+  summarizePacked,
+  transcriptOfPacked,
+} from "./fold-work.js";
+import { type PackedFold, pack } from "./stored-fold.js";
+
+const module = "src/assembly/compaction/fold-work.ts";
+const summarizing = task<typeof summarizePacked>(module, "summarizePacked");
+const finding = task<typeof openIdentifiersOf>(module, "openIdentifiersOf");
+const transcribing = task<typeof transcriptOfPacked>(module, "transcriptOfPacked");
+/** Folds up to this are worked on at once: a few milliseconds, less than a thread takes to hear of them. */
+const INLINE_BYTES = 8_192;
+
+/** A summarizer that needs no network and costs nothing. Long folds are summarized in a worker thread, in the same words. */
+export function embeddedSummarizer(
+  offload: Offload,
+  name: string,
+  model: string,
+  strategy: EmbeddedStrategy,
+): Summarizer {
+  return {
+    name,
+    provider: "quire",
+    model,
+    async summarize(given, signal) {
+      signal.throwIfAborted();
+      const turns = given.turns.map(pack);
+      const input = { strategy, task: { ...given, turns } };
+      const text = isSmall(turns, given.previousSummary.length)
+        ? summarizePacked(input)
+        : await offload.run(summarizing, input, signal);
+      return { text, cost: { inputTokens: 0, outputTokens: 0 } };
+    },
+  };
+}
+
+/** The embedded summarizer that chooses sentences. */
+export function extractiveSummarizer(offload: Offload): Summarizer {
+  return embeddedSummarizer(offload, "extractive", "extractive-1", { kind: "extractive" });
+}
+
+/** Identifiers of open work in what is folded. */
+export async function findOpenIdentifiers(
+  offload: Offload,
+  folded: readonly FoldedTurn[],
+  kept: readonly FoldedTurn[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const input = { folded: folded.map(pack), kept: kept.map(pack) };
+  return isSmall([...input.folded, ...input.kept])
+    ? openIdentifiersOf(input)
+    : offload.run(finding, input, signal);
+}
+
+/** The transcript of what is folded, up to so many tokens. */
+export async function transcribe(
+  offload: Offload,
+  folded: readonly FoldedTurn[],
+  signal: AbortSignal,
+  mostTokens = Number.POSITIVE_INFINITY,
+): Promise<readonly (readonly PricedEntry[])[]> {
+  const input = { turns: folded.map(pack), mostTokens };
+  return isSmall(input.turns) ? transcriptOfPacked(input) : offload.run(transcribing, input, signal);
+}
+
+function isSmall(turns: readonly PackedFold[], moreBytes = 0): boolean {
+  return turns.reduce((sum, { wire }) => sum + wire.length, moreBytes) <= INLINE_BYTES;
+}
