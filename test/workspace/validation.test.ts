@@ -50,7 +50,28 @@ const refused: readonly (readonly [field: string, call: () => Promise<unknown>])
       }),
   ],
   ["documents[0].path", () => client.putDocuments({ workspace, documents: [{ path: long(1_025) }] })],
-  ["documents[0].path", () => client.putDocuments({ workspace, documents: [{ path: "a\tb" }] })],
+  ...[
+    "a\tb",
+    "a\0b",
+    "a\u009bb",
+    "/etc/passwd",
+    "/",
+    "..",
+    "../a.md",
+    "a/../../b.md",
+    "a/..",
+    ".",
+    "./a.md",
+    "a/./b.md",
+    "a//b.md",
+    "a/",
+    "a\\b.md",
+    "..\\a.md",
+    "C:/a.md",
+    "c:a.md",
+  ].map(
+    (path) => ["documents[0].path", () => client.putDocuments({ workspace, documents: [{ path }] })] as const,
+  ),
   [
     "documents[0].content",
     () => client.putDocuments({ workspace, documents: [{ path: "a", content: long(1_048_577) }] }),
@@ -134,6 +155,27 @@ describe("a value out of its bounds is refused with its field", () => {
       metadata: { field },
     });
   });
+});
+
+test("a path that leads down from the root is taken, however it is spelled", async () => {
+  const paths = [
+    "...",
+    "..a/b..",
+    ".hidden/x.md",
+    "a b/c.md",
+    "日本/ü.md",
+    "notes/10:30.md",
+    "user/IDENTITY.md",
+  ];
+  const { documents } = await client.putDocuments({ workspace, documents: paths.map((path) => ({ path })) });
+  expect(documents.map(({ path }) => path)).toEqual(paths);
+});
+
+test("a path that no document may have any more can still be read and removed", async () => {
+  expect(await failure(client.getDocument({ workspace, path: "../a.md" }))).toMatchObject({
+    reason: "DOCUMENT_NOT_FOUND",
+  });
+  expect(await client.putDocuments({ workspace, removePaths: ["../a.md"] })).toMatchObject({ removed: 0 });
 });
 
 test("what is just within the bounds is taken", async () => {

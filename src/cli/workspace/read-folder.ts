@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, parse, resolve, sep } from "node:path";
 import type { CapabilitySnapshot, Toolset } from "../../contract/gen/quire/v1/workspace.js";
+import { documentPathProblem } from "../../domain/document-path.js";
 import { CliError } from "../cli-error.js";
 import { snapshotJson, toolsetJson } from "../proto-json.js";
 
@@ -44,6 +45,8 @@ export async function readFolder(folder: string): Promise<WorkspaceFolder> {
     for (const entry of await entriesOf(at)) {
       const path = `${prefix}${entry.name}`;
       if (entry.isDirectory()) await visit(join(at, entry.name), `${path}/`);
+      else if (entry.isSymbolicLink() && (await isFolder(join(at, entry.name))))
+        skipped.push({ path, why: "is a link to a folder, which is not followed" });
       else if (/\.md$/i.test(entry.name)) {
         const found = await readDocument(root, join(at, entry.name), path);
         if (found && "content" in found) documents.push(found);
@@ -53,8 +56,9 @@ export async function readFolder(folder: string): Promise<WorkspaceFolder> {
   };
   await visit(root, "");
   documents.sort((a, b) => (a.path < b.path ? -1 : 1));
-  const snapshot = await readCapabilities(root);
-  return { root, documents, snapshot, toolsets: await readToolsets(root), skipped, folders };
+  const snapshot = await readCapabilities(root, skipped);
+  const toolsets = await readToolsets(root, skipped);
+  return { root, documents, snapshot, toolsets, skipped, folders };
 }
 
 /** A folder that goes while it is read has nothing in it any more. */
@@ -66,8 +70,6 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
 }
 
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 /** Undefined for what is not there any more, is no file, or leads out of the folder. */
 async function readDocument(
@@ -78,13 +80,11 @@ async function readDocument(
   const target = await realpath(file).catch(() => "");
   const facts = await stat(target).catch(() => undefined);
   if (!facts?.isFile()) return undefined;
-  if (!target.startsWith(root.endsWith(sep) ? root : root + sep)) {
-    return { path, why: "is a link that leads out of the folder" };
-  }
-  if ([...path].length > 1_024 || controlCharacter.test(path))
+  if (!isInside(root, target)) return { path, why: leadsOut };
+  if ([...path].length > 1_024 || documentPathProblem(path) !== undefined)
     return { path, why: "has a name that no document may have" };
   if (facts.size > maxDocumentBytes) return { path, why: "is larger than 1 MiB" };
-  const bytes = await readFile(file).catch((error) => unlessGone<Buffer>(error));
+  const bytes = await readFile(target).catch((error) => unlessGone<Buffer>(error));
   if (!bytes) return undefined;
   try {
     return { path, content: strictDecoder.decode(bytes) };
@@ -93,18 +93,32 @@ async function readDocument(
   }
 }
 
-async function readCapabilities(root: string): Promise<CapabilitySnapshot | undefined> {
-  const text = await readText(join(root, "capabilities.json"));
+const leadsOut = "is a link that leads out of the folder";
+
+function isInside(root: string, target: string): boolean {
+  return target.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const facts = await stat(path).catch(() => undefined);
+  return facts?.isDirectory() ?? false;
+}
+
+async function readCapabilities(
+  root: string,
+  skipped: SkippedFile[],
+): Promise<CapabilitySnapshot | undefined> {
+  const text = await readText(root, "capabilities.json", skipped);
   return text === undefined ? undefined : snapshotJson.parse(text, "capabilities.json");
 }
 
 /** A toolset without a name has its file's. */
-async function readToolsets(root: string): Promise<readonly Toolset[]> {
+async function readToolsets(root: string, skipped: SkippedFile[]): Promise<readonly Toolset[]> {
   const folder = resolve(root, "toolsets");
   const names = await readdir(folder).catch((error) => unlessGone<string[]>(error));
   const toolsets: Toolset[] = [];
   for (const file of (names ?? []).filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort()) {
-    const text = await readText(join(folder, file));
+    const text = await readText(root, `toolsets/${file}`, skipped);
     if (text === undefined) continue;
     const toolset = toolsetJson.parse(text, `toolsets/${file}`);
     toolsets.push({ ...toolset, name: toolset.name || parse(file).name });
@@ -112,8 +126,15 @@ async function readToolsets(root: string): Promise<readonly Toolset[]> {
   return toolsets;
 }
 
-async function readText(file: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch((error) => unlessGone<string>(error));
+/** A file of the folder by its path in it; undefined where there is none, or it leads out of the folder. */
+async function readText(root: string, path: string, skipped: SkippedFile[]): Promise<string | undefined> {
+  const target = await realpath(join(root, path)).catch((error) => unlessGone<string>(error));
+  if (target === undefined) return undefined;
+  if (!isInside(root, target)) {
+    skipped.push({ path, why: leadsOut });
+    return undefined;
+  }
+  const text = await readFile(target, "utf8").catch((error) => unlessGone<string>(error));
   return text?.replace(/^\uFEFF/, "");
 }
 

@@ -6,6 +6,7 @@ import type {
   ToolRule,
 } from "../../contract/gen/quire/v1/workspace.js";
 import type * as wire from "../../contract/gen/quire/v1/workspace_service.js";
+import { documentPathProblem } from "../../domain/document-path.js";
 import { type Checker, checked, checkPage, checkRequestId, isJsonObject } from "./checker.js";
 
 /** The bounds that the contract states for workspaces and all that is in them. */
@@ -130,7 +131,9 @@ const switches = {
 } as const;
 
 function checkDocument(checker: Checker, field: string, document: Document): void {
-  checker.text(`${field}.path`, document.path, documentPath);
+  checker.text(`${field}.path`, document.path, { ...documentPath, content: true });
+  const problem = document.path === "" ? undefined : documentPathProblem(document.path);
+  if (problem) checker.wrong(`${field}.path`, problem);
   checker.known(`${field}.kind`, document.kind);
   checker.text(`${field}.content`, document.content, content(1_048_576));
 }

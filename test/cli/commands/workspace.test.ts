@@ -124,6 +124,28 @@ describe("quire workspace push", () => {
     expect(workspace!.documents.map(({ path }) => path)).toEqual(["AGENTS.md", "CLAUDE.md", "big.md"]);
   });
 
+  it("follows no link out of the folder, and says so", async () => {
+    const folder = folderOf({ "AGENTS.md": "rules", "toolsets/own.json": '{"tools":[{"name":"own"}]}' });
+    const elsewhere = folderOf({
+      "notes/secret.md": "secret",
+      "capabilities.json": '{"capabilities":[]}',
+      "tools.json": '{"tools":[{"name":"theirs"}]}',
+    });
+    symlinkSync(join(elsewhere, "notes"), join(folder, "notes"));
+    symlinkSync(join(elsewhere, "capabilities.json"), join(folder, "capabilities.json"));
+    symlinkSync(join(elsewhere, "tools.json"), join(folder, "toolsets", "theirs.json"));
+    write(folder, "back\\slash.md", "x");
+    const { code, err } = await quire("push", folder, "--name", "linked");
+    expect(code).toBe(0);
+    expect(err).toContain("left out: notes is a link to a folder, which is not followed");
+    expect(err).toContain("left out: capabilities.json is a link that leads out of the folder");
+    expect(err).toContain("left out: toolsets/theirs.json is a link that leads out of the folder");
+    expect(err).toContain("slash.md has a name that no document may have");
+    const { workspace } = await client.getWorkspace({ name: "linked" });
+    expect(workspace!.documents.map(({ path }) => path)).toEqual(["AGENTS.md"]);
+    expect(workspace).toMatchObject({ capabilityCount: 0, toolsets: ["own"] });
+  });
+
   it("sends many documents in as many calls as it takes", async () => {
     const files = Object.fromEntries(Array.from({ length: 1_100 }, (_, at) => [`d/${at}.md`, `text ${at}`]));
     const folder = folderOf(files);

@@ -262,7 +262,11 @@ export interface RuntimeFacts {
 
 /** Document is one version of a document. */
 export interface Document {
-  /** path is its name in the workspace, as in "AGENTS.md": 1 to 1,024 characters. */
+  /**
+   * path is its name in the workspace, as in "AGENTS.md" or "user/IDENTITY.md": 1 to 1,024 characters. It leads down from the
+   * workspace's root: it does not begin with "/" or a drive letter, no segment is empty, "." or "..", and it holds no backslash
+   * and no control character.
+   */
   readonly path: string;
   /** kind is what it is for. */
   readonly kind: DocumentKind;

@@ -90,7 +90,7 @@ export interface PutDocumentsRequest {
   readonly requestId: string;
   /** workspace is the workspace's name: 1 to 256 characters. */
   readonly workspace: string;
-  /** documents are what to write: at most 1,024, each path once. */
+  /** documents are what to write: at most 1,024, each path once. A path that does not lead down from the root is INVALID_FIELD. */
   readonly documents: readonly Document[];
   /** remove_paths are what to remove: at most 1,024. A path that is not there is passed over. */
   readonly removePaths: readonly string[];
