@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { extractiveSummarizer } from "../../src/compaction/extractive-summarizer.js";
+import { extractiveSummarizer } from "../../src/assembly/compaction/fold-threads.js";
 import { BoundedCache } from "../../src/domain/bounded-cache.js";
 import { Caches } from "../../src/domain/caches.js";
 import { megabyte } from "../../src/domain/memory-size.js";
 import type { Quire } from "../../src/index.js";
+import { Offload } from "../../src/offload/offload.js";
 import { createNumberedTexts, sqlOn } from "../../src/storage/sql.js";
 import { summarizerSet } from "../../src/summarizers/summarizer-set.js";
 import { heldBytes } from "../support/held-memory.js";
@@ -183,7 +184,7 @@ describe("what is kept beside an engine", () => {
       summarizerWindowTokens: 10_000,
     };
     const count = (text: string) => text.length;
-    const set = summarizerSet(settings, count, "", extractiveSummarizer(count), undefined, caches);
+    const set = summarizerSet(settings, count, "", extractiveSummarizer(new Offload(1)), undefined, caches);
     const [kept] = caches.uses;
     const wish = (model: string) => set.find("openai", { model, chunkTokens: undefined });
     const first = wish("first");
