@@ -80,7 +80,7 @@ export async function* assemble(
   const use = contextUse(resolved, planned, stages);
   const cache = await planCaching(deps, resolved, stages, prefix);
   const context = contextMessage(resolved, stages, use);
-  const rendered = renderStages(deps, resolved, stages, context, cache);
+  const rendered = await renderStages(deps, resolved, stages, context, cache, signal);
   if (rendered) yield { kind: "rendered", rendered };
   const contextWire = Buffer.from(AssembledContext.encode(context).finish());
   if (!request.dryRun) keepReceipt(deps, resolved, stages, use, cache, contextWire);

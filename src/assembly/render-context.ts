@@ -1,15 +1,21 @@
-import { type Catalogue, findModel } from "../budget/catalogue.js";
+import { findModel } from "../budget/catalogue.js";
 import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
 import { BodyFormat, type RenderedBody } from "../contract/gen/quire/v1/rendering.js";
 import { sha256 } from "../domain/hash.js";
-import { decodeMessages } from "../ledger/message-codec.js";
+import type { Message } from "../domain/message.js";
+import type { Tool } from "../domain/workspace.js";
+import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
+import { task } from "../offload/offload.js";
+import { sentParts } from "../rendering/messages.js";
 import { encodeBody, renamedTools, renderBody } from "../rendering/render.js";
 import type { CacheBreakpoint, BodyFormat as FormatName } from "../rendering/render-input.js";
 import type { Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
 import type { CacheStage } from "./plan-caching.js";
+import type { renderPieces } from "./render-pieces.js";
 import type { ResolvedContext } from "./resolve.js";
+import { mostJsonBytes } from "./validate-body.js";
 
 const formats: { readonly [Format in BodyFormat]?: FormatName } = {
   [BodyFormat.ANTHROPIC_MESSAGES]: "anthropic",
@@ -30,32 +36,61 @@ export interface RenderedWith {
   readonly sessionId: string;
 }
 
-/** A context as its provider takes it; undefined when no body is asked for. */
-export function renderContext(
-  catalogue: Catalogue,
+const rendering = task<typeof renderPieces>("src/assembly/render-pieces.ts", "renderPieces");
+
+/**
+ * A context as its provider takes it; undefined when no body is asked for. One with much JSON in its calls and tools is
+ * rendered in a worker thread, to the same bytes.
+ */
+export async function renderContext(
+  { catalogue, offload }: Pick<AssemblyDeps, "catalogue" | "offload">,
   context: AssembledContext,
   { history, cachePlan, sessionId }: RenderedWith,
   format: BodyFormat,
-): RenderedBody | undefined {
+  signal?: AbortSignal,
+): Promise<RenderedBody | undefined> {
   const name = formatName(format);
   if (!name) return undefined;
   const { model, systemPrompt, tools, currentMessage, modelConfig } = context;
-  const messages = history.flatMap((piece) => decodeMessages(piece));
   const { outputTokens, takesTemperature } = findModel(catalogue, model).entry;
-  const body = encodeBody(
-    renderBody(name, {
-      model,
-      system: systemPrompt,
-      tools,
-      messages: currentMessage ? [...messages, currentMessage] : messages,
-      ...answerLimits(context, outputTokens),
-      temperature: takesTemperature ? modelConfig?.temperature : undefined,
-      thinking: modelConfig?.thinking,
-      breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
-      cacheKey: sessionId,
-    }),
-  );
-  return { format, body, hash: sha256(body), toolNames: renamedTools(name, tools) };
+  const rest = {
+    model,
+    system: systemPrompt,
+    tools,
+    ...answerLimits(context, outputTokens),
+    temperature: takesTemperature ? modelConfig?.temperature : undefined,
+    thinking: modelConfig?.thinking,
+    breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
+    cacheKey: sessionId,
+  };
+  const decoded = history.flatMap((piece) => decodeMessages(piece));
+  const messages = currentMessage ? [...decoded, currentMessage] : decoded;
+  const toolNames = renamedTools(name, tools);
+  if (jsonLength(tools, messages) > mostJsonBytes) {
+    const current = currentMessage ? [encodeMessages([currentMessage]).wire] : [];
+    const input = { format: name, context: rest, pieces: [...history, ...current] };
+    const { body, hash } = await offload.run(rendering, input, signal);
+    return { format, body: asBuffer(body), hash: asBuffer(hash), toolNames };
+  }
+  const body = encodeBody(renderBody(name, { ...rest, messages }));
+  return { format, body, hash: sha256(body), toolNames };
+}
+
+/** How much JSON a renderer has to read. */
+function jsonLength(tools: readonly Tool[], messages: readonly Message[]): number {
+  let length = 0;
+  for (const tool of tools) length += tool.inputSchemaJson.length;
+  for (const message of messages) {
+    for (const { content } of sentParts(message)) {
+      if (content?.$case === "toolCall") length += content.value.argumentsJson.length;
+      else if (content?.$case === "opaque") length += content.value.data.length;
+    }
+  }
+  return length;
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** What the model may answer with: providers refuse a context that with the answer is larger than the window. */
@@ -76,10 +111,11 @@ export function renderStages(
   { system, tools, history }: Stages,
   context: AssembledContext,
   { plan }: CacheStage,
-): RenderedBody | undefined {
+  signal?: AbortSignal,
+): Promise<RenderedBody | undefined> {
   const whole = { ...context, systemPrompt: system.text, tools: [...tools.tools] };
   const sent = { history: history.allPieces(), cachePlan: plan, sessionId: session.id };
-  return renderContext(deps.catalogue, whole, sent, request.render);
+  return renderContext(deps, whole, sent, request.render, signal);
 }
 
 function asBreakpoint({

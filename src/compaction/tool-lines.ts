@@ -1,3 +1,4 @@
+import { parseJson } from "../domain/json-scan.js";
 import type { Part, ToolCallPart, ToolResultPart } from "../domain/message.js";
 import { clipChars, oneLine } from "./clip.js";
 import { sentencesIn } from "./sentences.js";
@@ -101,9 +102,5 @@ function shownValue(value: unknown): string {
 
 function parse(text: string): unknown {
   if (text.length > PARSED_CHARS || !/^\s{0,16}[[{]/u.test(text)) return null;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
+  return parseJson(text) ?? null;
 }

@@ -1,4 +1,4 @@
-import { type BodyProblems, isBase64 } from "./body-problems.js";
+import { type BodyProblems, isBase64, wordOf } from "./body-problems.js";
 import { hasText } from "./messages.js";
 import { isObject, type JsonObject } from "./schema-dialect.js";
 import { anthropicCallId } from "./tool-names.js";
@@ -129,7 +129,7 @@ function checkImage(problems: BodyProblems, { source }: JsonObject, path: string
     return;
   }
   if (source.type === "base64") {
-    const isKnown = anthropicImageTypes.has(String(source.media_type));
+    const isKnown = anthropicImageTypes.has(wordOf(source.media_type));
     const types = [...anthropicImageTypes].join(", ");
     problems.check(isKnown, "image_media_type", `${path}.source.media_type`, `images are ${types}`);
     problems.check(isBase64(source.data), "base64_invalid", `${path}.source.data`, "the data must be base64");

@@ -1,6 +1,6 @@
 import { checkBlock, isServerResult, isThinking } from "./anthropic-blocks.js";
 import type { ClaudeRules } from "./anthropic-models.js";
-import type { BodyProblems } from "./body-problems.js";
+import { type BodyProblems, wordOf } from "./body-problems.js";
 import { hasText } from "./messages.js";
 import { isObject, type JsonObject } from "./schema-dialect.js";
 
@@ -119,12 +119,16 @@ function checkCalls(problems: BodyProblems, turns: readonly Turn[]): void {
     const next = turns[at + 1];
     const answered = next ? checkResults(problems, next, new Set(open.keys())) : new Set();
     for (const [id, path] of open) {
-      const message = `tool_use ${id} has no tool_result in the next message`;
+      const message = `tool_use ${wordOf(id)} has no tool_result in the next message`;
       problems.check(answered.has(id), "tool_result_missing", path, message);
     }
     if (!next) return;
     for (const [id, path] of served) {
-      problems.add("server_result_missing", path, `server_tool_use ${id} has no result in its message`);
+      problems.add(
+        "server_result_missing",
+        path,
+        `server_tool_use ${wordOf(id)} has no result in its message`,
+      );
     }
   });
 }
@@ -145,13 +149,13 @@ function checkResults(
     const id = block.tool_use_id;
     const first = "tool_result blocks must come first in their message";
     problems.check(!isAfterOther, "tool_results_not_first", path, first);
-    const unexpected = `no tool_use ${id} is in the message before`;
+    const unexpected = `no tool_use ${wordOf(id)} is in the message before`;
     problems.check(expected.has(id), "tool_result_unexpected", path, unexpected);
     problems.check(
       !answered.has(id),
       "tool_result_duplicate",
       path,
-      `tool_use ${id} has more than one result`,
+      `tool_use ${wordOf(id)} has more than one result`,
     );
     answered.add(id);
   }

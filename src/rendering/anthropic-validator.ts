@@ -1,7 +1,7 @@
 import { checkBlock } from "./anthropic-blocks.js";
 import { type ClaudeRules, claudeRules } from "./anthropic-models.js";
 import { checkTurns } from "./anthropic-turns.js";
-import { BodyProblems } from "./body-problems.js";
+import { BodyProblems, wordOf } from "./body-problems.js";
 import type { BodyProblem } from "./render-input.js";
 import { anthropicProperty, isObject, type JsonObject } from "./schema-dialect.js";
 import { anthropicToolName } from "./tool-names.js";
@@ -34,12 +34,12 @@ export function validateAnthropic(body: unknown): BodyProblem[] {
 
 function checkThinking(problems: BodyProblems, body: JsonObject, rules: ClaudeRules): void {
   const effort = isObject(body.output_config) ? body.output_config.effort : undefined;
-  const isEffort = effort === undefined || effort === null || efforts.has(String(effort));
+  const isEffort = effort === undefined || effort === null || efforts.has(wordOf(effort));
   problems.check(isEffort, "effort_unknown", "output_config.effort", `effort is ${[...efforts].join(", ")}`);
   const { thinking } = body;
   if (thinking === undefined) return;
   const type = isObject(thinking) ? thinking.type : undefined;
-  if (!isObject(thinking) || !thinkingTypes.has(String(type))) {
+  if (!isObject(thinking) || !thinkingTypes.has(wordOf(type))) {
     problems.add("thinking_type_unknown", "thinking.type", `thinking is ${[...thinkingTypes].join(", ")}`);
   } else if (type === "adaptive") {
     const message = "this model thinks with budget_tokens only";
@@ -58,7 +58,7 @@ function checkBudget(problems: BodyProblems, budget: unknown, maxTokens: unknown
   const path = "thinking.budget_tokens";
   const isEnough = Number.isInteger(budget) && Number(budget) >= minBudgetTokens;
   problems.check(isEnough, "thinking_budget_too_small", path, `budget_tokens is at least ${minBudgetTokens}`);
-  const isBelow = typeof maxTokens !== "number" || Number(budget) < maxTokens;
+  const isBelow = typeof maxTokens !== "number" || (typeof budget === "number" && budget < maxTokens);
   problems.check(isBelow, "thinking_budget_not_below_max_tokens", path, "budget_tokens is below max_tokens");
 }
 
@@ -69,7 +69,7 @@ function checkSampling(problems: BodyProblems, body: JsonObject, rules: ClaudeRu
   problems.check(isShare(temperature), "temperature_range", "temperature", "temperature is from 0 to 1");
   problems.check(isShare(topP), "top_p_range", "top_p", "top_p is from 0 to 1");
   if (temperature === undefined || temperature === 1) return;
-  const isThinking = isObject(body.thinking) && ["enabled", "adaptive"].includes(String(body.thinking.type));
+  const isThinking = isObject(body.thinking) && ["enabled", "adaptive"].includes(wordOf(body.thinking.type));
   const message = "temperature may only be 1 when the model thinks";
   problems.check(!isThinking, "temperature_with_thinking", "temperature", message);
   const unsupported = "temperature is deprecated for this model";
@@ -89,7 +89,7 @@ function checkTools(problems: BodyProblems, tools: unknown): ReadonlySet<string>
       problems.add("tool_invalid", path, "a tool is an object");
       return;
     }
-    const name = String(tool.name ?? "");
+    const name = wordOf(tool.name ?? "");
     const isValid = anthropicToolName.pattern.test(name);
     problems.check(isValid, "tool_name_invalid", `${path}.name`, "names must match ^[a-zA-Z0-9_-]{1,128}$");
     problems.check(!names.has(name), "tool_name_duplicate", `${path}.name`, "tool names must be unique");
@@ -123,7 +123,7 @@ function checkToolChoice(problems: BodyProblems, body: JsonObject, names: Readon
   if (choice === undefined) return;
   const path = "tool_choice";
   const type = isObject(choice) ? choice.type : undefined;
-  if (!isObject(choice) || !["auto", "any", "tool", "none"].includes(String(type))) {
+  if (!isObject(choice) || !["auto", "any", "tool", "none"].includes(wordOf(type))) {
     problems.add("tool_choice_invalid", path, "a choice is auto, any, tool or none");
     return;
   }
@@ -133,7 +133,7 @@ function checkToolChoice(problems: BodyProblems, body: JsonObject, names: Readon
   const isThinking = isObject(body.thinking) && body.thinking.type === "enabled";
   const message = "thinking may not be enabled when tool_choice forces tool use";
   problems.check(!(isForced && isThinking), "tool_choice_with_thinking", path, message);
-  const isKnown = type !== "tool" || names.has(String(choice.name));
+  const isKnown = type !== "tool" || names.has(wordOf(choice.name));
   problems.check(
     isKnown,
     "tool_choice_unknown_tool",

@@ -1,11 +1,14 @@
 import type { BodyProblem } from "./render-input.js";
 
-/** Collects what a validator finds. */
+/** More would tell nobody more, and a body could have millions. */
+const maxProblems = 100;
+
+/** Collects what a validator finds, the first hundred of it. */
 export class BodyProblems {
   readonly found: BodyProblem[] = [];
 
   add(rule: string, path: string, message: string): void {
-    this.found.push({ rule, path, message });
+    if (this.found.length < maxProblems) this.found.push({ rule, path, message });
   }
 
   /** Adds a problem unless the rule is kept; says whether it is. */
@@ -13,6 +16,11 @@ export class BodyProblems {
     if (!kept) this.add(rule, path, message);
     return kept;
   }
+}
+
+/** A value in words. Nothing of its own is called: a body's object may have a `toString` that is no function. */
+export function wordOf(value: unknown): string {
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 export function isBase64(text: unknown): text is string {

@@ -1,5 +1,6 @@
-import type { BodyProblems } from "./body-problems.js";
+import { type BodyProblems, wordOf } from "./body-problems.js";
 import { checkPart, fieldOf } from "./gemini-parts.js";
+import { WaitingCalls } from "./gemini-waiting-calls.js";
 import { isObject, type JsonObject } from "./schema-dialect.js";
 
 interface Content {
@@ -72,7 +73,7 @@ function checkAnswered(problems: BodyProblems, content: Content, next: Content |
 function checkResponses(problems: BodyProblems, content: Content, previous: Content | undefined): void {
   const responses = dataOf(content, "functionResponse");
   if (responses.length === 0) return;
-  const calls = previous ? [...dataOf(previous, "functionCall")] : [];
+  const calls = previous ? dataOf(previous, "functionCall") : [];
   if (calls.length === 0) {
     const message = "a function response comes directly after its function call";
     problems.add("function_response_unexpected", content.path, message);
@@ -83,11 +84,11 @@ function checkResponses(problems: BodyProblems, content: Content, previous: Cont
     problems.add("function_response_too_many", content.path, message);
     return;
   }
+  const waiting = new WaitingCalls(calls);
   for (const { id, name } of responses) {
-    const at = calls.findIndex((call) => call.name === name && (id === undefined || call.id === id));
-    if (at >= 0) calls.splice(at, 1);
-    else
-      problems.add("function_response_name", content.path, `no call of ${String(name)} awaits this response`);
+    const isAwaited = waiting.answer(name, id);
+    const message = `no call of ${wordOf(name)} awaits this response`;
+    problems.check(isAwaited, "function_response_name", content.path, message);
   }
 }
 

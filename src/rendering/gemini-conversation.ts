@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../domain/message.js";
-import { BodyProblems } from "./body-problems.js";
+import { BodyProblems, wordOf } from "./body-problems.js";
 import { checkPart, fieldOf, isSignature } from "./gemini-parts.js";
 import {
   callArguments,
@@ -151,7 +151,7 @@ function responseOf(result: ToolResultPart): JsonObject {
 }
 
 function isForResults({ inlineData }: JsonObject): boolean {
-  return inlineData !== undefined && resultTypes.has(String((inlineData as JsonObject).mimeType));
+  return inlineData !== undefined && resultTypes.has(wordOf((inlineData as JsonObject).mimeType));
 }
 
 function userPart(content: PartContent, isSystem: boolean): JsonObject | undefined {

@@ -1,4 +1,4 @@
-import { BodyProblems } from "./body-problems.js";
+import { BodyProblems, wordOf } from "./body-problems.js";
 import { checkContents } from "./gemini-contents.js";
 import { checkPart, fieldOf, isFunctionName, nameMessage } from "./gemini-parts.js";
 import type { BodyProblem } from "./render-input.js";
@@ -69,7 +69,7 @@ function checkThinking(problems: BodyProblems, config: JsonObject, path: string)
   const isOne = level === undefined || budget === undefined;
   const message = "thinkingLevel and thinkingBudget cannot be used together";
   problems.check(isOne, "thinking_level_and_budget", path, message);
-  const isLevel = level === undefined || /^(minimal|low|medium|high)$/i.test(String(level));
+  const isLevel = level === undefined || /^(minimal|low|medium|high)$/i.test(wordOf(level));
   const levels = "a thinking level is MINIMAL, LOW, MEDIUM or HIGH";
   problems.check(isLevel, "thinking_level_unknown", `${path}.thinkingLevel`, levels);
   const isBudget = budget === undefined || (Number.isInteger(budget) && Number(budget) >= -1);
@@ -120,7 +120,7 @@ function checkDeclaration(problems: BodyProblems, tool: unknown, path: string, n
     problems.add("tool_invalid", path, "a function declaration is an object");
     return;
   }
-  const name = String(tool.name ?? "");
+  const name = wordOf(tool.name ?? "");
   problems.check(isFunctionName(name), "tool_name_invalid", `${path}.name`, nameMessage);
   problems.check(
     !names.has(name),
@@ -135,7 +135,7 @@ function checkDeclaration(problems: BodyProblems, tool: unknown, path: string, n
   const message = "parameters and parametersJsonSchema exclude each other";
   problems.check(isOne, "tool_schema_twice", path, message);
   const schema = json ?? parameters;
-  const isForObjects = schema === undefined || (isObject(schema) && /^object$/i.test(String(schema.type)));
+  const isForObjects = schema === undefined || (isObject(schema) && /^object$/i.test(wordOf(schema.type)));
   problems.check(
     isForObjects,
     "tool_schema_not_object",
@@ -148,7 +148,7 @@ function checkToolConfig(problems: BodyProblems, config: unknown, names: Readonl
   const calling = isObject(config) ? fieldOf(config, "functionCallingConfig") : undefined;
   if (!isObject(calling)) return;
   const path = "toolConfig.functionCallingConfig";
-  const mode = calling.mode === undefined ? "AUTO" : String(calling.mode);
+  const mode = calling.mode === undefined ? "AUTO" : wordOf(calling.mode);
   const isMode = ["AUTO", "ANY", "NONE", "VALIDATED"].includes(mode);
   problems.check(isMode, "tool_mode_unknown", `${path}.mode`, "the mode is AUTO, ANY, NONE or VALIDATED");
   const allowed = fieldOf(calling, "allowedFunctionNames");
@@ -160,7 +160,7 @@ function checkToolConfig(problems: BodyProblems, config: unknown, names: Readonl
     path,
     "allowedFunctionNames is for the modes ANY and VALIDATED",
   );
-  const isKnown = allowed.every((name) => names.has(String(name)));
+  const isKnown = allowed.every((name) => names.has(wordOf(name)));
   const message = "allowedFunctionNames must be among the function declarations";
   problems.check(isKnown, "allowed_name_unknown", `${path}.allowedFunctionNames`, message);
 }

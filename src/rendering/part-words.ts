@@ -1,3 +1,4 @@
+import { parseJson } from "../domain/json-scan.js";
 import type {
   ApprovalAnswerPart,
   ApprovalRequestPart,
@@ -143,14 +144,9 @@ export function callArguments(call: ToolCallPart): { readonly [key: string]: unk
   return read;
 }
 
-/** The object that a JSON text holds; undefined where it holds none, or one that cannot be written as UTF-8. */
+/** The object that a JSON text holds; undefined where it holds none, or one that is too deep or cannot be written as UTF-8. */
 export function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   // Only half of a surrogate pair is written with such an escape, and providers refuse that.
   if (/\\u[dD]/.test(text) && JSON.stringify(value).includes("\\ud")) return undefined;

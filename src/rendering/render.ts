@@ -1,3 +1,4 @@
+import { maxBodyDepth, scanJson } from "../domain/json-scan.js";
 import type { Tool } from "../domain/workspace.js";
 import { renderAnthropic } from "./anthropic.js";
 import { validateAnthropic } from "./anthropic-validator.js";
@@ -61,14 +62,28 @@ export function validateBody(format: BodyFormat, body: unknown): BodyProblem[] {
   return formats[format].validate(body);
 }
 
+/** What is found wrong with bytes that are nested too deep to look further. */
+export const bodyTooDeep: BodyProblem = {
+  rule: "body_depth",
+  path: "",
+  message: `is nested more than ${maxBodyDepth} levels deep`,
+};
+
 /** The same for bytes as they would be posted. */
-export function validateBodyBytes(format: BodyFormat, bytes: Buffer): BodyProblem[] {
+export function validateBodyBytes({
+  format,
+  bytes,
+}: {
+  readonly format: BodyFormat;
+  readonly bytes: Uint8Array;
+}): BodyProblem[] {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return [{ rule: "body_utf8", path: "", message: "must be valid UTF-8" }];
   }
+  if (scanJson(text, maxBodyDepth) === "too deep") return [bodyTooDeep];
   let body: unknown;
   try {
     body = JSON.parse(text);

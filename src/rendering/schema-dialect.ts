@@ -49,13 +49,13 @@ function objectSchema(given: JsonObject | undefined): JsonObject {
   if (!isForObjects) return noInput;
   if (type === "object" && isWellFormed(given)) return given;
   const { type: _, properties, required, ...rest } = flattened(given);
-  const schema: Record<string, unknown> = {
+  const names = [...new Set(stringsOf(required))];
+  return {
     type: "object",
     properties: isObject(properties) ? properties : {},
+    ...(names.length > 0 ? { required: names } : {}),
+    ...rest,
   };
-  const names = [...new Set(stringsOf(required))];
-  if (names.length > 0) schema.required = names;
-  return Object.assign(schema, rest);
 }
 
 function isWellFormed(schema: JsonObject): boolean {
@@ -69,20 +69,17 @@ function isWellFormed(schema: JsonObject): boolean {
 /** Choices at the top, as one schema: every property of any choice; what all of them require stays required. */
 function flattened(schema: JsonObject): JsonObject {
   const { allOf, anyOf, oneOf, ...rest } = schema;
-  const properties: Record<string, unknown> = {};
-  let required = stringsOf(rest.required);
-  for (const part of objectsOf(allOf)) {
-    Object.assign(properties, propertiesOf(part));
-    required = [...required, ...stringsOf(part.required)];
-  }
-  for (const choices of [objectsOf(anyOf), objectsOf(oneOf)]) {
-    for (const choice of choices) Object.assign(properties, propertiesOf(choice));
-    const [first, ...others] = choices.map((choice) => stringsOf(choice.required));
-    const shared = (first ?? []).filter((name) => others.every((names) => names.includes(name)));
-    required = [...required, ...shared];
-  }
-  Object.assign(properties, propertiesOf(rest));
-  return { ...rest, properties, required };
+  const parts = objectsOf(allOf);
+  const choices = [objectsOf(anyOf), objectsOf(oneOf)];
+  const all = [...parts, ...choices.flat(), rest];
+  const properties = Object.fromEntries(all.flatMap((part) => Object.entries(propertiesOf(part))));
+  const required = [rest, ...parts].flatMap((part) => stringsOf(part.required));
+  return { ...rest, properties, required: [...required, ...choices.flatMap(requiredByAll)] };
+}
+
+function requiredByAll(choices: readonly JsonObject[]): readonly string[] {
+  const [first, ...others] = choices.map((choice) => new Set(stringsOf(choice.required)));
+  return [...(first ?? [])].filter((name) => others.every((names) => names.has(name)));
 }
 
 function propertiesOf({ properties }: JsonObject): JsonObject {

@@ -49,7 +49,7 @@ async function checkBodies(counts: BodyCounts, context: PartialContext): Promise
       if (event.$case === "history" && event.value.layer?.compactionId) counts.summaries++;
       if (event.$case === "currentMessage" && event.value.message) messages++;
       if (event.$case === "rendered") {
-        expect(validateBodyBytes(name, event.value.body)).toEqual([]);
+        expect(validateBodyBytes({ format: name, bytes: event.value.body })).toEqual([]);
         counts.bodies++;
       }
       if (event.$case === "completed") counts.marks += checkPlan(event.value.cachePlan!, messages);

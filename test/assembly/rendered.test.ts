@@ -37,7 +37,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
     const rendered = await renderedOf(quire, asked);
     expect(rendered.format).toBe(format);
     expect(rendered.hash.equals(sha256(rendered.body))).toBe(true);
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     expect(await quire.assembly.validateBody({ format, body: rendered.body })).toEqual({ problems: [] });
     expect(rendered.body.toString()).toContain("Book both, please.");
   });
@@ -63,7 +63,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
       messages: mixedTurn(),
     });
     const rendered = await renderedOf(quire, asked);
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     const text = rendered.body.toString();
     const family = { anthropic: "anthropic", gemini: "google" }[name as string] ?? "openai";
     expect(text.includes("YW50aHJvcGljLTE=")).toBe(family === "anthropic");
@@ -79,7 +79,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
       role: AgentRole.WORKER,
       task: "Find a room near the harbour.",
     });
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     expect(rendered.body.toString()).toContain("Find a room near the harbour.");
     expect(rendered.body.toString()).toContain("Reports to the manager.");
     expect(rendered.body.toString()).not.toContain("Sends a message.");
@@ -89,7 +89,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
     const quire = await openDesk();
     await quire.ledger.createSession({ label: "new" });
     const rendered = await renderedOf(quire, { ...asked, session: "new" });
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     const { messages, input, contents } = parsed(rendered);
     const said = ((messages ?? input ?? contents) as { role: string }[]).filter(
       ({ role }) => role !== "system" && role !== "developer",
@@ -106,7 +106,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
     });
     const active = { ...asked, event: undefined, activeTurnId: turn!.id };
     const rendered = await renderedOf(quire, active);
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     expect(rendered.body.toString().lastIndexOf("result of call-9")).toBeGreaterThan(
       rendered.body.toString().lastIndexOf("Where is my bag?"),
     );
@@ -126,7 +126,7 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
       { name: "wallet_pay", description: "Pays." },
     ];
     const rendered = await renderedOf(quire, { ...asked, tools });
-    expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+    expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
     const [[inBody]] = Object.entries(rendered.toolNames) as [[string, string]];
     expect(rendered.toolNames).toEqual({ [inBody]: cards });
     expect(rendered.body.toString()).not.toContain(`"${cards}"`);
@@ -153,7 +153,7 @@ test.each(formats)("a compacted session begins with its summary in the body of $
   onTestFinished(() => quire.close());
   await longSession(quire, "long", 30);
   const rendered = await renderedOf(quire, { ...tightContext("long", 1_500), render: format });
-  expect(validateBodyBytes(name, rendered.body)).toEqual([]);
+  expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
   const text = rendered.body.toString();
   expect(text).toContain("[Previous conversation summary]");
   expect(text).not.toContain("Question 2:");

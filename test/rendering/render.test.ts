@@ -28,7 +28,7 @@ describe.each(bodyFormats)("%s", (format) => {
     const body = renderBody(format, { ...input, model });
     expect(validateBody(format, body)).toEqual([]);
     const bytes = encodeBody(body);
-    expect(validateBodyBytes(format, bytes)).toEqual([]);
+    expect(validateBodyBytes({ format, bytes })).toEqual([]);
     // A copy, so that nothing that is remembered for the first one can help.
     const again = renderBody(format, { ...input, model, tools: input.tools.map((tool) => ({ ...tool })) });
     expect(encodeBody(again).equals(bytes)).toBe(true);
@@ -37,14 +37,14 @@ describe.each(bodyFormats)("%s", (format) => {
   test("whatever there is is rendered as a valid body, the same bytes each time", () => {
     const isValidAndStable = fc.property(randomContexts(model), (input) => {
       const bytes = encodeBody(renderBody(format, input));
-      expect(validateBodyBytes(format, bytes)).toEqual([]);
+      expect(validateBodyBytes({ format, bytes })).toEqual([]);
       expect(encodeBody(renderBody(format, input)).equals(bytes)).toBe(true);
     });
     fc.assert(isValidAndStable, { seed: 50, numRuns: 500 });
   });
 
   test("bytes that are no UTF-8 and texts that are no JSON are problems, not errors", () => {
-    const rulesOf = (bytes: Buffer) => validateBodyBytes(format, bytes).map(({ rule }) => rule);
+    const rulesOf = (bytes: Buffer) => validateBodyBytes({ format, bytes }).map(({ rule }) => rule);
     expect(rulesOf(Buffer.from([0x7b, 0xff, 0x7d]))).toEqual(["body_utf8"]);
     expect(rulesOf(Buffer.from("{"))).toEqual(["body_json"]);
     expect(rulesOf(Buffer.from("\ufeff{}"))).toEqual(["body_json"]);

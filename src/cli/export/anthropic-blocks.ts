@@ -5,6 +5,7 @@ import type {
   Part,
   ToolResultPart,
 } from "../../contract/gen/quire/v1/message.js";
+import { parseJson } from "../../domain/json-scan.js";
 import type { Findings } from "../import/findings.js";
 import { approvalAnswerText, approvalRequestText, ownOpaque } from "./provider-json.js";
 
@@ -82,12 +83,8 @@ function toolResult({ callId, content, isError }: ToolResultPart): object {
 
 /** The API takes an object only; arguments that are none are kept under a name of their own. */
 function input(argumentsJson: string, where: string, findings: Findings): object {
-  try {
-    const value: unknown = JSON.parse(argumentsJson || "{}");
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Kept as they are, below.
-  }
+  const value = parseJson(argumentsJson || "{}");
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   findings.add('arguments that are no JSON object, kept under "arguments"', where);
   return { arguments: argumentsJson };
 }

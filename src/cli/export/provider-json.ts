@@ -1,4 +1,5 @@
 import type { ApprovalAnswerPart, ApprovalRequestPart } from "../../contract/gen/quire/v1/message.js";
+import { parseJson } from "../../domain/json-scan.js";
 
 /** A list as a JSON document, one item to a line, as they come. */
 export async function* jsonList(
@@ -28,10 +29,6 @@ export function approvalAnswerText({ approvalId, decision, reason }: ApprovalAns
 /** A part that a provider gave and that was kept whole; nothing when it is another provider's or no JSON object. */
 export function ownOpaque(provider: string, wanted: string, data: Buffer): object | undefined {
   if (provider !== wanted) return undefined;
-  try {
-    const value: unknown = JSON.parse(data.toString("utf8"));
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(data.toString("utf8"));
+  return typeof value === "object" && value !== null ? value : undefined;
 }

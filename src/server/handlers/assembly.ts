@@ -11,12 +11,12 @@ import type { HistoryStage } from "../../assembly/history.js";
 import { listModels } from "../../assembly/list-models.js";
 import { formatName, renderContext } from "../../assembly/render-context.js";
 import { findReceipt, replayContext } from "../../assembly/replay.js";
+import { validateBody } from "../../assembly/validate-body.js";
 import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import * as wire from "../../contract/gen/quire/v1/assembly_service.js";
 import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
 import { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
-import { validateBodyBytes } from "../../rendering/render.js";
 import { type CallContext, type EncodedResponse, method } from "../call.js";
 import { type RpcsOf, rpc, streamRpc } from "../rpc.js";
 import * as validation from "../validation/assembly.js";
@@ -24,7 +24,6 @@ import { nested } from "../wire-pieces.js";
 import { writeKey } from "../write-key.js";
 
 const batchBytes = 64 * 1024;
-const maxProblems = 100;
 const defaultTurns = 20;
 const historyField = 5;
 const contextField = 1;
@@ -70,19 +69,19 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     replayContext: rpc<wire.ReplayContextRequest, wire.ReplayContextResponse>(
       "ReplayContext",
       validation.validateReceiptId,
-      async (request, { tenantId }) => {
+      async (request, { tenantId, signal }) => {
         const replayed = await replayContext(assembly, tenantId, request.receiptId);
         const { rest, history, receipt } = replayed;
         const { cachePlan, sessionId } = receipt;
         const sent = { history, cachePlan, sessionId };
         return withBody({
           ...replayed,
-          rendered: renderContext(assembly.catalogue, rest, sent, request.render),
+          rendered: await renderContext(assembly, rest, sent, request.render, signal),
         });
       },
     ),
-    validateBody: rpc("ValidateBody", validation.validateValidateBody, async (request) => ({
-      problems: validateBodyBytes(formatName(request.format)!, request.body).slice(0, maxProblems),
+    validateBody: rpc("ValidateBody", validation.validateValidateBody, async (request, { signal }) => ({
+      problems: await validateBody(assembly.offload, formatName(request.format)!, request.body, signal),
     })),
     listModels: rpc("ListModels", validation.validateListModels, async (request, { tenantId }) => ({
       models: await listModels(assembly, tenantId, request.namePrefix),

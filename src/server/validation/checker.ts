@@ -1,3 +1,4 @@
+import { maxJsonDepth, scanJson } from "../../domain/json-scan.js";
 import { type FieldViolation, QuireError } from "../../errors/quire-error.js";
 
 interface TextBounds {
@@ -43,6 +44,15 @@ export class Checker {
     if (size < min) this.wrong(field, min === 1 ? "is required" : `must have at least ${min} ${name}`);
     else if (size > max) this.wrong(field, `has more than ${max.toLocaleString("en")} ${name}`);
     else if (!bounds.content && controlCharacter.test(value)) this.wrong(field, "holds a control character");
+  }
+
+  /** Content that is, or may be, JSON. */
+  json(field: string, text: string, maxBytes: number, { isObject }: { readonly isObject: boolean }): void {
+    this.text(field, text, { max: maxBytes, unit: "bytes", content: true });
+    if (text === "" || text.length > maxBytes) return;
+    const kind = scanJson(text, maxJsonDepth);
+    if (kind === "too deep") this.wrong(field, `is nested more than ${maxJsonDepth} levels deep`);
+    else if (isObject && kind !== "object") this.wrong(field, "is not a JSON object");
   }
 
   count(field: string, items: { readonly length: number }, min: number, max: number): void {
@@ -129,13 +139,4 @@ export function checkPage(
 ): void {
   checker.number("page_size", request.pageSize, 0, 1_000);
   checker.text("page_token", request.pageToken, { max: 1_024 });
-}
-
-export function isJsonObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 }

@@ -5,7 +5,7 @@ import type {
   Part,
   ToolResultContent,
 } from "../../contract/gen/quire/v1/message.js";
-import { type Checker, isJsonObject } from "./checker.js";
+import type { Checker } from "./checker.js";
 
 const contentBytes = 4 * 1024 * 1024;
 const inlineBytes = 1024 * 1024;
@@ -33,14 +33,7 @@ function checkMessage(checker: Checker, field: string, message: Message): void {
   checker.oneOf(`${field}.role`, message.role, roles);
   checker.count(`${field}.parts`, message.parts, 1, maxPieces);
   checker.count(`${field}.context_parts`, message.contextParts, 0, maxPieces);
-  checker.text(`${field}.context_json`, message.contextJson, {
-    max: noteBytes,
-    unit: "bytes",
-    content: true,
-  });
-  if (message.contextJson !== "" && !isJsonObject(message.contextJson)) {
-    checker.wrong(`${field}.context_json`, "is not a JSON object");
-  }
+  checker.json(`${field}.context_json`, message.contextJson, noteBytes, { isObject: true });
   checkParts(checker, `${field}.parts`, message.parts);
   checkParts(checker, `${field}.context_parts`, message.contextParts);
 }
@@ -68,7 +61,9 @@ export function checkPart(checker: Checker, field: string, part: Part): void {
     case "toolCall":
       checker.text(`${field}.tool_call.call_id`, content.value.callId, { min: 1, max: 256 });
       checker.text(`${field}.tool_call.name`, content.value.name, { min: 1, max: 256 });
-      checkContent(checker, `${field}.tool_call.arguments_json`, content.value.argumentsJson);
+      checker.json(`${field}.tool_call.arguments_json`, content.value.argumentsJson, contentBytes, {
+        isObject: false,
+      });
       checkSignature(checker, `${field}.tool_call.signature`, content.value.signature);
       return;
     case "toolResult":

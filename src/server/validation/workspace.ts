@@ -7,7 +7,7 @@ import type {
 } from "../../contract/gen/quire/v1/workspace.js";
 import type * as wire from "../../contract/gen/quire/v1/workspace_service.js";
 import { documentPathProblem } from "../../domain/document-path.js";
-import { type Checker, checked, checkPage, checkRequestId, isJsonObject } from "./checker.js";
+import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
 
 /** The bounds that the contract states for workspaces and all that is in them. */
 
@@ -107,7 +107,7 @@ export function checkTools(checker: Checker, field: string, tools: readonly Tool
     checker.text(`${at}.name`, tool.name, name);
     checkOnce(checker, `${at}.name`, tool.name, names);
     checker.text(`${at}.description`, tool.description, content(65_536));
-    checkSchema(checker, `${at}.input_schema_json`, tool.inputSchemaJson);
+    checker.json(`${at}.input_schema_json`, tool.inputSchemaJson, 262_144, { isObject: true });
     checker.known(`${at}.kind`, tool.kind);
     checker.text(`${at}.capability`, tool.capability, { max: 256 });
     checker.names(`${at}.required_permissions`, tool.requiredPermissions);
@@ -151,13 +151,6 @@ function checkSnapshot(checker: Checker, field: string, snapshot: CapabilitySnap
   checkEach(checker, `${field}.credentials_broken`, snapshot.credentialsBroken, 1_024, (at, credential) => {
     checker.text(at, credential, name);
   });
-}
-
-function checkSchema(checker: Checker, field: string, json: string): void {
-  const bounds = content(262_144);
-  checker.text(field, json, bounds);
-  if (json !== "" && json.length <= bounds.max && !isJsonObject(json))
-    checker.wrong(field, "is not a JSON object");
 }
 
 function checkOnce(checker: Checker, field: string, value: string, seen: Set<string>): void {
