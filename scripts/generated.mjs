@@ -20,6 +20,7 @@ const contents = (base) =>
 try {
   const gen = join("src", "contract", "gen");
   run("npx", "buf", "generate", "--output", folder);
+  run("node", "scripts/own-keys.mjs", folder);
   run(
     "npx",
     "buf",

@@ -101,7 +101,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
 
             const entry3 = ErrorInfo_MetadataEntry.decode(reader, reader.uint32());
             if (entry3.value !== undefined) {
-              message.metadata[entry3.key] = entry3.value;
+              globalThis.Object.defineProperty(message.metadata, entry3.key, { value: entry3.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -127,7 +127,7 @@ export const ErrorInfo: MessageFns<ErrorInfo> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

@@ -879,7 +879,7 @@ export const Event: MessageFns<Event> = {
 
             const entry9 = Event_MetadataEntry.decode(reader, reader.uint32());
             if (entry9.value !== undefined) {
-              message.metadata[entry9.key] = entry9.value;
+              globalThis.Object.defineProperty(message.metadata, entry9.key, { value: entry9.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -935,7 +935,7 @@ export const Event: MessageFns<Event> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

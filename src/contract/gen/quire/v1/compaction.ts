@@ -466,7 +466,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
 
             const entry12 = CompactionTurn_ParametersEntry.decode(reader, reader.uint32());
             if (entry12.value !== undefined) {
-              message.parameters[entry12.key] = entry12.value;
+              globalThis.Object.defineProperty(message.parameters, entry12.key, { value: entry12.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -621,7 +621,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
     message.parameters = (globalThis.Object.entries(object.parameters ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

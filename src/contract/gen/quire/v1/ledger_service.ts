@@ -739,7 +739,7 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
 
             const entry4 = CreateSessionRequest_MetadataEntry.decode(reader, reader.uint32());
             if (entry4.value !== undefined) {
-              message.metadata[entry4.key] = entry4.value;
+              globalThis.Object.defineProperty(message.metadata, entry4.key, { value: entry4.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -774,7 +774,7 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },
@@ -1291,7 +1291,7 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
 
             const entry5 = UpdateSessionRequest_SetMetadataEntry.decode(reader, reader.uint32());
             if (entry5.value !== undefined) {
-              message.setMetadata[entry5.key] = entry5.value;
+              globalThis.Object.defineProperty(message.setMetadata, entry5.key, { value: entry5.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -1351,7 +1351,7 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
     message.setMetadata = (globalThis.Object.entries(object.setMetadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },
@@ -1724,7 +1724,7 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
 
             const entry6 = ForkSessionRequest_MetadataEntry.decode(reader, reader.uint32());
             if (entry6.value !== undefined) {
-              message.metadata[entry6.key] = entry6.value;
+              globalThis.Object.defineProperty(message.metadata, entry6.key, { value: entry6.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -1765,7 +1765,7 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

@@ -171,7 +171,7 @@ export const RenderedBody: MessageFns<RenderedBody> = {
 
             const entry4 = RenderedBody_ToolNamesEntry.decode(reader, reader.uint32());
             if (entry4.value !== undefined) {
-              message.toolNames[entry4.key] = entry4.value;
+              globalThis.Object.defineProperty(message.toolNames, entry4.key, { value: entry4.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -198,7 +198,7 @@ export const RenderedBody: MessageFns<RenderedBody> = {
     message.toolNames = (globalThis.Object.entries(object.toolNames ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

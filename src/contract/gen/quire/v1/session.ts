@@ -347,7 +347,7 @@ export const Session: MessageFns<Session> = {
 
             const entry7 = Session_MetadataEntry.decode(reader, reader.uint32());
             if (entry7.value !== undefined) {
-              message.metadata[entry7.key] = entry7.value;
+              globalThis.Object.defineProperty(message.metadata, entry7.key, { value: entry7.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -417,7 +417,7 @@ export const Session: MessageFns<Session> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },

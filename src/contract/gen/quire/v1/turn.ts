@@ -845,7 +845,7 @@ export const TurnDetails: MessageFns<TurnDetails> = {
 
             const entry8 = TurnDetails_MetadataEntry.decode(reader, reader.uint32());
             if (entry8.value !== undefined) {
-              message.metadata[entry8.key] = entry8.value;
+              globalThis.Object.defineProperty(message.metadata, entry8.key, { value: entry8.value, writable: true, enumerable: true, configurable: true });
             }
             continue;
           }
@@ -878,7 +878,7 @@ export const TurnDetails: MessageFns<TurnDetails> = {
     message.metadata = (globalThis.Object.entries(object.metadata ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
-          acc[key] = globalThis.String(value);
+          globalThis.Object.defineProperty(acc, key, { value: globalThis.String(value), writable: true, enumerable: true, configurable: true });
         }
         return acc;
       },
