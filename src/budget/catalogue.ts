@@ -52,8 +52,16 @@ const modelEntry = z
   })
   .strict();
 
+/** Records leave this one key out without a word. */
+const withoutProto = z.unknown().refine((models) => !Object.hasOwn(Object(models), "__proto__"), {
+  error: "a model cannot be called __proto__",
+});
+
 const catalogueFile = z
-  .object({ fallback: modelEntry.optional(), models: z.record(z.string(), modelEntry).default({}) })
+  .object({
+    fallback: modelEntry.optional(),
+    models: withoutProto.pipe(z.record(z.string(), modelEntry).default({})),
+  })
   .strict();
 
 export type ModelEntry = z.infer<typeof modelEntry>;

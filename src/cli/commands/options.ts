@@ -58,7 +58,7 @@ export function addConfigFlags(
 /** The server's settings from flags, environment and file. Throws a ConfigError. */
 export function readConfig(flags: ConfigFlags): Config {
   const { config: file, ...rest } = flags;
-  const known = Object.fromEntries(Object.entries(rest).filter(([key]) => key in configOptions));
+  const known = Object.fromEntries(Object.entries(rest).filter(([key]) => Object.hasOwn(configOptions, key)));
   return loadConfig({ flags: known, file });
 }
 

@@ -118,7 +118,9 @@ function joined(entries: readonly ClaudeCodeEntry[], where: string, findings: Fi
     if (blocks.has(key)) findings.add("blocks that an answer holds twice, read once", where);
     blocks.set(key, block);
   }
-  const facts: JsonObject = Object.assign({}, ...entries.map(({ message }) => withoutNulls(message ?? {})));
+  const facts = Object.fromEntries(
+    entries.flatMap(({ message }) => Object.entries(withoutNulls(message ?? {}))),
+  );
   return { ...facts, content: [...blocks.values()] };
 }
 

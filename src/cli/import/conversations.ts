@@ -38,14 +38,14 @@ export function metadataOf(
   known: readonly string[],
   findings: Findings,
 ): Record<string, string> {
-  const metadata: Record<string, string> = {};
+  const metadata: [string, string][] = [];
   for (const [key, value] of Object.entries(body)) {
     if (known.includes(key) || value === null) continue;
     if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
-      metadata[key] = String(value);
+      metadata.push([key, String(value)]);
     } else {
       findings.add(`"${key}" beside the messages, left out`);
     }
   }
-  return metadata;
+  return Object.fromEntries(metadata);
 }

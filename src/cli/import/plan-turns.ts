@@ -41,9 +41,8 @@ function planTurn(turn: CutTurn, findings: Findings, workspacePath: string): Pla
 }
 
 function turnMetadata(messages: readonly TranscriptMessage[], findings: Findings): Record<string, string> {
-  const metadata: Record<string, string> = Object.assign(
-    {},
-    ...messages.map((message) => message.metadata ?? {}),
+  const metadata: Record<string, string> = Object.fromEntries(
+    messages.flatMap((message) => Object.entries(message.metadata ?? {})),
   );
   const time = messages.find((message) => message.time)?.time;
   if (time) metadata["import.time"] = time;
