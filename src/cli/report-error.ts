@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { ConfigError } from "../config/load-config.js";
 import { CliError } from "./cli-error.js";
 import { printable } from "./terminal/printable.js";
-import { say, type Terminal } from "./terminal/terminal.js";
+import { say, sayJson, type Terminal } from "./terminal/terminal.js";
 
 /** Says on stderr what went wrong, and gives the exit code. */
 export function reportError(terminal: Terminal, error: unknown, json: boolean): number {
@@ -11,7 +11,7 @@ export function reportError(terminal: Terminal, error: unknown, json: boolean): 
   const failure = asCliError(error);
   if (json) {
     const { message, hints, details } = failure;
-    say(terminal, JSON.stringify({ error: { message, ...details, ...(hints.length > 0 ? { hints } : {}) } }));
+    sayJson(terminal, { error: { message, ...details, ...(hints.length > 0 ? { hints } : {}) } });
   } else {
     say(terminal, printable(errorText(failure)));
   }

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import type { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
 import { CliError } from "../cli-error.js";
-import { counted, printable } from "../terminal/printable.js";
+import { counted, printable, printableJson } from "../terminal/printable.js";
 import { bodyFormatName } from "./body-formats.js";
 import type { Lines } from "./lines.js";
 
@@ -15,7 +15,7 @@ export function printBody(lines: Lines, { format, body, hash, toolNames }: Rende
 
 /** A body as people read it. */
 export function bodyText({ body }: RenderedBody): string {
-  return printable(JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8")), undefined, 2));
+  return printableJson(JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8")), undefined, 2));
 }
 
 /** Writes the exact bytes. */

@@ -8,8 +8,7 @@ import { CliError } from "../cli-error.js";
 import { Assemblies } from "../client/assemblies.js";
 import { withClient } from "../client/calls.js";
 import { assembleResponseJson } from "../proto-json.js";
-import { isScreen } from "../terminal/style.js";
-import { printJson, printLine, type Terminal } from "../terminal/terminal.js";
+import { isScreen, printJson, printLine, shownJson, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface AssembleFlags extends ServerFlags, ContextFlags {
@@ -64,7 +63,8 @@ export function assembleCommand(terminal: Terminal): Command {
       for await (const response of assemblies.assemble(request)) {
         const { event } = response;
         const body = event?.$case === "rendered" ? event.value : undefined;
-        if (body && isBodyOnly) terminal.stdout.write(body.body);
+        if (body && isBodyOnly)
+          terminal.stdout.write(isScreen(terminal) ? shownJson(terminal, body.body.toString()) : body.body);
         if (isBodyOnly) continue;
         if (flags.json) printJson(terminal, assembleResponseJson.toJson(response));
         else printer.print(response);

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { CliError } from "../cli-error.js";
 import { embeddedPath } from "../embedded-path.js";
+import { printable } from "../terminal/printable.js";
 import { printJson, say, type Terminal } from "../terminal/terminal.js";
 import { addConfigFlags, addJsonFlag, type ConfigFlags, examples, readConfig } from "./options.js";
 
@@ -37,7 +38,7 @@ The copy is a database of its own: quire serve --database file:<copy> serves it.
       }
       const { size } = await stat(file);
       if (flags.json) printJson(terminal, { database: source, file: resolve(file), bytes: size });
-      else say(terminal, `copied ${source} to ${file}: ${size.toLocaleString("en-US")} bytes`);
+      else say(terminal, printable(`copied ${source} to ${file}: ${size.toLocaleString("en-US")} bytes`));
     },
   );
 }

@@ -68,7 +68,7 @@ function showCommand(terminal: Terminal): Command {
       if (flags.json) return printJson(terminal, capsuleJson.toJson(capsule));
       const made = `${causeOf(capsule)} at ${localTime(capsule.createTime)}`;
       say(terminal, printable(`capsule ${capsule.name}, version ${capsule.version}, ${made}`));
-      printLine(terminal, JSON.stringify(capsuleBodyJson.toJson(capsule.body!), null, 2));
+      printJson(terminal, capsuleBodyJson.toJson(capsule.body!), 2);
     }),
   );
 }

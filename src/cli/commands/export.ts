@@ -9,7 +9,7 @@ import { openThread } from "../export/thread.js";
 import { Findings } from "../import/findings.js";
 import { findingsText } from "../terminal/findings-text.js";
 import { counted, printable } from "../terminal/printable.js";
-import { printJson, say, type Terminal } from "../terminal/terminal.js";
+import { printJson, say, shownJson, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, type ServerFlags, withLedger } from "./options.js";
 
 interface ExportFlags extends ServerFlags {
@@ -40,10 +40,14 @@ export function exportCommand(terminal: Terminal): Command {
       const findings = new Findings();
       const text = exporters[flags.format](thread, findings);
       if (flags.output) await writeFile(text, flags.output);
-      else await pipeline(Readable.from(text), terminal.stdout as Writable, { end: false });
+      else await pipeline(Readable.from(shown(terminal, text)), terminal.stdout as Writable, { end: false });
       report(terminal, flags, findings, thread.session.depth);
     }),
   );
+}
+
+async function* shown(terminal: Terminal, text: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const piece of text) yield shownJson(terminal, piece);
 }
 
 /** The file appears, or is replaced, only when it is whole. */
@@ -66,7 +70,7 @@ function report(terminal: Terminal, flags: ExportFlags, findings: Findings, turn
     printJson(terminal, { file: output, format, turns, findings: findings.list() });
     return;
   }
-  if (output) say(terminal, `wrote ${counted(turns, "turn")} to ${output}`);
+  if (output) say(terminal, `wrote ${counted(turns, "turn")} to ${printable(output)}`);
   if (findings.list().length > 0) {
     say(terminal, `not in the export as it is in the ledger:\n${printable(findingsText(findings.list()))}`);
   }

@@ -119,7 +119,7 @@ async function printMessages(
       counted(messages.length, "message"),
       turn.details?.model,
     ];
-    printLine(terminal, `${turn.id}  ${facts.filter(Boolean).join(", ")}`);
+    printLine(terminal, printable(`${turn.id}  ${facts.filter(Boolean).join(", ")}`));
     printLine(terminal, `${messages.map(messageText).join("\n")}\n`);
   }
 }

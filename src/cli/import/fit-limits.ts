@@ -1,4 +1,5 @@
 import { MessageRole, type Part, type ToolResultContent } from "../../contract/gen/quire/v1/message.js";
+import { maxJsonDepth, scanJson } from "../../domain/json-scan.js";
 import { text } from "./content.js";
 import type { Findings } from "./findings.js";
 import { fitNames } from "./fit-names.js";
@@ -11,7 +12,7 @@ const PARTS = 256;
 
 /**
  * Brings a message within the contract's bounds: long texts and long lists of parts are split, inline data that is
- * too large gives way to a text that names its size, and a message without content holds an empty text.
+ * too large gives way to a text that names its size, arguments that are nested too deep become a text, and a message without content holds an empty text.
  */
 export function fitLimits(message: TranscriptMessage, findings: Findings): readonly TranscriptMessage[] {
   const parts = message.parts.flatMap((part) => fitPart(part, message.where, findings));
@@ -57,6 +58,14 @@ function fitPiece(given: Part, where: string, findings: Findings): readonly Part
   if (address(part)?.length === 0 || (address(part)?.length ?? 0) > ADDRESS_LENGTH) {
     findings.add(`addresses that are empty or above ${ADDRESS_LENGTH} characters, replaced by a text`, where);
     return [text(`[${content?.$case} without a usable address left out by the import]`)];
+  }
+  if (content?.$case === "toolCall" && scanJson(content.value.argumentsJson, maxJsonDepth) === "too deep") {
+    findings.add(
+      `arguments nested more than ${maxJsonDepth} levels deep, kept as a text under "_raw"`,
+      where,
+    );
+    const argumentsJson = JSON.stringify({ _raw: content.value.argumentsJson });
+    return [{ content: { $case: "toolCall", value: { ...content.value, argumentsJson } } }];
   }
   const data = inlineData(part);
   if (!content || !data || (data.length > 0 && data.length <= INLINE_BYTES)) return [part];

@@ -1,3 +1,4 @@
+import { scanJson } from "../../domain/json-scan.js";
 import { CliError } from "../cli-error.js";
 import type { Findings } from "./findings.js";
 
@@ -13,10 +14,10 @@ export function readJsonLines(text: string, findings: Findings): readonly JsonLi
   for (const [index, raw] of withoutByteOrderMark(text).split("\n").entries()) {
     if (raw.trim() === "") continue;
     try {
-      lines.push({ line: index + 1, value: JSON.parse(raw) });
+      lines.push({ line: index + 1, value: readJson(raw) });
     } catch (error) {
       firstProblem ||= `line ${index + 1}: ${(error as Error).message}`;
-      findings.add("lines that are not JSON, left out", `line ${index + 1}`);
+      findings.add("lines that are not JSON, or nested too deep, left out", `line ${index + 1}`);
     }
   }
   if (lines.length === 0)
@@ -28,13 +29,22 @@ export function readJsonLines(text: string, findings: Findings): readonly JsonLi
 export function readJsonOrLines(text: string, findings: Findings): unknown {
   const whole = withoutByteOrderMark(text);
   try {
-    return JSON.parse(whole);
+    return readJson(whole);
   } catch (error) {
     if (whole.trim().includes("\n") && startsWithWholeLine(whole)) {
       return readJsonLines(whole, findings).map(({ value }) => value);
     }
     throw new CliError(`the file is neither JSON nor JSON Lines: ${(error as Error).message}`);
   }
+}
+
+/** What nests deeper could not be written as JSON again. */
+const mostLevels = 1_000;
+
+function readJson(text: string): unknown {
+  if (scanJson(text, mostLevels) === "too deep")
+    throw new Error(`it is nested more than ${mostLevels} levels deep`);
+  return JSON.parse(text);
 }
 
 /** Tells JSON Lines from a broken JSON document, whose first line alone is seldom JSON. */

@@ -1,7 +1,23 @@
-/** Text of strangers without what a terminal would obey: control characters, except for line ends and tabs. */
+/** What turns the direction of text around, so that it reads otherwise than it is. */
+const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
+const c0 = "\\u0000-\\u0008\\u000b-\\u001f\\u007f";
+const c1 = "\\u0080-\\u009f";
+const obeyed = new RegExp(`[${c0}${c1}${bidi}]`, "g");
+const obeyedUnpainted = new RegExp(`[${c1}${bidi}]`, "g");
+
+/** Text of strangers without what a terminal would obey: controls, except for line ends and tabs. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach the terminal
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\uFFFD");
+  return text.replace(obeyed, "\uFFFD");
+}
+
+/** The same for a whole line, whose colours stay: the last look at all that is said to a person. */
+export function printableLine(line: string): string {
+  return line.replace(obeyedUnpainted, "\uFFFD");
+}
+
+/** JSON without them: as escapes, which is the same JSON. */
+export function printableJson(json: string): string {
+  return json.replace(obeyed, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** One line of a text, cut to a width. */

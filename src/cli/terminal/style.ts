@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Terminal } from "./terminal.js";
+import { isScreen, type Terminal } from "./terminal.js";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
@@ -9,11 +9,6 @@ export type Paint = (style: Style, text: string) => string;
 export function painter({ stdout }: Pick<Terminal, "stdout">): Paint {
   const isShown = isScreen({ stdout });
   return (style, text) => (isShown ? styleText(style, text, { stream: stdout }) : text);
-}
-
-/** Whether answers go to a person's screen, and not into a file or another program. */
-export function isScreen({ stdout }: Pick<Terminal, "stdout">): boolean {
-  return (stdout as Partial<NodeJS.WriteStream>).isTTY === true;
 }
 
 const narrowest = 60;

@@ -343,7 +343,7 @@ export interface CountTokensResponse {
 export interface ValidateBodyRequest {
   /** format is whose rules. */
   readonly format: BodyFormat;
-  /** body is the request body, as JSON: 1 to 33,554,432 bytes. */
+  /** body is the request body, as JSON: 1 to 33,554,432 bytes, at most 256 levels deep. */
   readonly body: Buffer;
 }
 

@@ -151,7 +151,7 @@ export interface Message {
   readonly parts: readonly Part[];
   /** context_parts are what was sent before `parts` in the same message: at most 256 parts, each a text, image or file. */
   readonly contextParts: readonly Part[];
-  /** context_json says what `context_parts` were made from, as a JSON object; at most 65,536 bytes, kept verbatim. */
+  /** context_json says what `context_parts` were made from, as a JSON object; at most 65,536 bytes and 128 levels deep, kept verbatim. */
   readonly contextJson: string;
   /**
    * o200k_tokens is the exact o200k_base count of the text in `parts`. Set by the server.
@@ -224,7 +224,7 @@ export interface ToolCallPart {
   readonly name: string;
   /**
    * arguments_json are the arguments as the model wrote them, verbatim, even where they are not valid JSON: at most
-   * 4,194,304 bytes.
+   * 4,194,304 bytes, and as JSON at most 128 levels deep.
    */
   readonly argumentsJson: string;
   /** signature is a provider's signature of the call, verbatim (Gemini signs calls): at most 1,048,576 bytes. */

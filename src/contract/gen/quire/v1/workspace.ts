@@ -318,7 +318,7 @@ export interface Tool {
   readonly name: string;
   /** description tells the model what it does: at most 65,536 bytes. */
   readonly description: string;
-  /** input_schema_json is the JSON Schema of its arguments, an object, kept verbatim: at most 262,144 bytes. An object without properties when empty. */
+  /** input_schema_json is the JSON Schema of its arguments, an object, kept verbatim: at most 262,144 bytes, at most 128 levels deep. An object without properties when empty. */
   readonly inputSchemaJson: string;
   /** kind is what it does to the outside. */
   readonly kind: ToolKind;
