@@ -3,7 +3,7 @@ import * as assembly from "../../src/contract/gen/quire/v1/assembly_service.js";
 import * as capsules from "../../src/contract/gen/quire/v1/capsule_service.js";
 import * as ledger from "../../src/contract/gen/quire/v1/ledger_service.js";
 import * as workspaces from "../../src/contract/gen/quire/v1/workspace_service.js";
-import type { Quire } from "../../src/index.js";
+import type { CallOptions, Quire } from "../../src/index.js";
 
 type Definitions = Readonly<Record<string, MethodDefinition<unknown, unknown>>>;
 interface FromPartial {
@@ -37,18 +37,28 @@ export function overGrpc(address: string): Quire {
 
 function callOf(client: Client, definition: MethodDefinition<unknown, unknown>, codec: FromPartial) {
   const { path, requestSerialize, responseDeserialize } = definition;
+  const cancelledBy = <C extends { cancel(): void }>(call: C, signal?: AbortSignal): C => {
+    if (signal?.aborted) call.cancel();
+    signal?.addEventListener("abort", () => call.cancel(), { once: true });
+    return call;
+  };
   if (definition.responseStream) {
-    return (given: object) =>
-      client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, codec.fromPartial(given));
+    return (given: object, { signal }: CallOptions = {}) =>
+      cancelledBy(
+        client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, codec.fromPartial(given)),
+        signal,
+      );
   }
-  return (given: object) =>
+  return (given: object, { signal }: CallOptions = {}) =>
     new Promise((resolve, reject) => {
-      client.makeUnaryRequest(
+      const request = codec.fromPartial(given);
+      const call = client.makeUnaryRequest(
         path,
         requestSerialize,
         responseDeserialize,
-        codec.fromPartial(given),
+        request,
         (error, response) => (error ? reject(error) : resolve(response)),
       );
+      cancelledBy(call, signal);
     });
 }

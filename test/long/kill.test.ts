@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
-import { openDatabase } from "../../src/storage/database.js";
-import { findImpossibleRows } from "../model/check-tables.js";
 import { Random } from "../model/random.js";
 import { call } from "../support/server.js";
+import { databaseFaults } from "./support/database-faults.js";
 import { KeptSession, type SentTurn } from "./support/kept-session.js";
 import { KillWriter, type Tally } from "./support/kill-writer.js";
 import { KillableServer } from "./support/killable-server.js";
@@ -54,7 +53,7 @@ test(`kill -9: after each of ${kills} kills all that was acknowledged is there a
   }
   ledger.close();
   expect(await server.stop()).toBe(0);
-  expect(await faultsIn(folder)).toEqual([]);
+  expect(await databaseFaults(folder)).toEqual([]);
 
   const acknowledged = sessions.reduce((sum, session) => sum + session.acknowledged, 0);
   const calls = writers.reduce((sum, writer) => sum + writer.calls, 0);
@@ -129,18 +128,6 @@ async function verify(
     for (const writer of own) await writer.settle(ledger, found.get(writer), tally);
   }
   ledger.close();
-}
-
-/** What the file itself says when no server holds it. */
-async function faultsIn(folder: string): Promise<string[]> {
-  const database = await openDatabase({ url: `file:${join(folder, "quire.db")}`, poolSize: 2 });
-  try {
-    const integrity = await database.sqlReader.query("PRAGMA integrity_check", []);
-    const damage = integrity.map(([text]) => String(text)).filter((text) => text !== "ok");
-    return [...damage, ...(await findImpossibleRows(database))];
-  } finally {
-    await database.close();
-  }
 }
 
 function print(rows: readonly (readonly [string, number])[]): void {

@@ -10,7 +10,7 @@ process.on("message", async (question) => {
     globalThis.gc();
     await new Promise((resolve) => setTimeout(resolve, 50));
     globalThis.gc();
-    process.send(process.memoryUsage());
+    process.send({ ...process.memoryUsage(), handles: process.getActiveResourcesInfo().length });
   } else {
     await server.stop();
     process.disconnect();

@@ -10,12 +10,19 @@ import { LedgerServiceClient } from "../../src/contract/gen/quire/v1/ledger_serv
 
 export interface ChildServer {
   readonly ledger: LedgerServiceClient;
+  readonly address: string;
+  readonly pid: number;
   readonly folder: string;
   /** What the server's process holds, after a garbage collection. */
-  memory(): Promise<NodeJS.MemoryUsage>;
+  memory(): Promise<HeldMemory>;
   /** Whether the process still runs. */
   isUp(): boolean;
   stop(): Promise<void>;
+}
+
+export interface HeldMemory extends NodeJS.MemoryUsage {
+  /** Timers, sockets and the like that keep the process at work. */
+  readonly handles: number;
 }
 
 interface ChildOptions {
@@ -43,11 +50,13 @@ export async function startChildServer(options: ChildOptions = {}): Promise<Chil
   const isUp = () => child.exitCode === null && child.signalCode === null;
   return {
     ledger,
+    address: address!,
+    pid: child.pid!,
     folder,
     isUp,
     async memory() {
       child.send("memory");
-      return (await answer(child)) as NodeJS.MemoryUsage;
+      return (await answer(child)) as HeldMemory;
     },
     async stop() {
       ledger.close();
