@@ -6,6 +6,7 @@ import type { Figure } from "./figure.js";
 /** `npm run bench <name>` prints a table; with `-- --json`, one line of JSON per figure and nothing else on standard output. */
 const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]> }>>> = {
   assembly: () => import("./assembly.js"),
+  attack: () => import("./attack.js"),
   cache: () => import("./cache.js"),
   ledger: () => import("./ledger.js"),
   render: () => import("./render.js"),

@@ -1,0 +1,26 @@
+import { setPriority } from "node:os";
+import { attackBoundMs } from "./bounds.js";
+import { attacks } from "./kinds.js";
+import { Target } from "./target.js";
+
+/** One attack in a process of its own, which steps back where others want the CPU. */
+const attack = attacks[process.argv[2]!]!;
+let target: Target;
+let run: (signal: AbortSignal) => Promise<unknown>;
+
+process.on("message", async (message: { address: string } | "go") => {
+  if (message === "go") {
+    setPriority(10);
+    const signal = AbortSignal.timeout(attackBoundMs);
+    const bound = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await Promise.race([run(signal), bound]);
+    process.send?.({ tally: target.tally });
+  } else {
+    target = new Target(message.address, attackBoundMs);
+    run = await attack.prepare(target);
+    for (const end of Object.keys(target.tally)) delete target.tally[end];
+    process.send?.({ ready: true });
+  }
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({ flags: (await attack.flags?.()) ?? {} });

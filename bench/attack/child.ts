@@ -1,0 +1,80 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { compiledModule } from "../../src/config/package-root.js";
+import type { Stall } from "./stalls.js";
+
+/** A process of the benchmark. It is asked by messages, and may end or fall silent at any time. */
+export class Child {
+  private readonly process: ChildProcess;
+  private readonly received: unknown[] = [];
+  private readonly exited: Promise<unknown>;
+  private arrived: () => void = () => undefined;
+  private longest: Stall = { ms: 0, workMs: 0 };
+  private heardAt = performance.now();
+
+  constructor(name: "server" | "echo" | "prober" | "attacker", args: readonly string[] = []) {
+    this.process = fork(compiledModule(`bench/attack/${name}.ts`), args, {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    this.exited = once(this.process, "exit").then(() => this.arrived());
+    this.process.on("error", () => undefined);
+    this.process.on("message", (message: object) => {
+      this.heardAt = performance.now();
+      if ("stall" in message) {
+        this.longest = message.stall as Stall;
+      } else {
+        this.received.push(message);
+        this.arrived();
+      }
+    });
+  }
+
+  get isUp(): boolean {
+    return this.process.exitCode === null && this.process.signalCode === null;
+  }
+
+  tell(message: unknown): void {
+    if (this.process.connected) this.process.send(message as object);
+  }
+
+  /** What it says next; undefined when it ends, or says nothing for so long. */
+  async next<T>(boundMs: number): Promise<T | undefined> {
+    if (this.received.length === 0 && this.isUp) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, boundMs);
+        this.arrived = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    return this.received.shift() as T | undefined;
+  }
+
+  /** The longest stall of its event loop since it was told to reset; a silence that lasts is one, too. */
+  get stall(): Stall {
+    const silentMs = this.isUp ? performance.now() - this.heardAt : 0;
+    return silentMs > Math.max(1_000, this.longest.ms) ? { ms: silentMs, workMs: silentMs } : this.longest;
+  }
+
+  resetStall(): void {
+    this.tell("reset");
+    this.longest = { ms: 0, workMs: 0 };
+  }
+
+  /** A line of its status, in MB: "VmRSS" is what it holds now, "VmHWM" the most that it ever did. 0 when it is gone. */
+  memoryMb(line: "VmRSS" | "VmHWM"): number {
+    try {
+      const status = readFileSync(`/proc/${this.process.pid}/status`, "utf8");
+      return Number(new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) / 1024;
+    } catch {
+      return 0;
+    }
+  }
+
+  async kill(): Promise<void> {
+    if (this.isUp) this.process.kill("SIGKILL");
+    await this.exited;
+  }
+}
