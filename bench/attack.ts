@@ -34,12 +34,11 @@ function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome
     service: p99(all.flatMap(({ quiet }) => quiet.waits.service)),
     echo: p99(all.flatMap(({ quiet }) => quiet.waits.echo)),
   };
-  const isLost = (name: string) => outcomes.get(name)?.recoveredMs === undefined;
-  const resting = median(all.map(({ restingMb }) => restingMb));
+  const lost = all.filter(({ recoveredMs }) => recoveredMs === undefined);
   return [
     { figure: "attack: quiet p99 of a probe", value: quiet.service, unit: "ms" },
     { figure: "attack: quiet p99 of the echo server", value: quiet.echo, unit: "ms", note: "the floor" },
-    { figure: "attack: RSS at rest", value: resting, unit: "MB" },
+    { figure: "attack: RSS at rest", value: median(all.map(({ restingMb }) => restingMb)), unit: "MB" },
     ...[...outcomes].flatMap(([name, outcome]) => figuresOf(name, outcome, quiet)),
     atMostOf("attack: longest stall of the event loop, all attacks", "ms", longest(all, "ms"), 100),
     {
@@ -48,7 +47,8 @@ function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome
       unit: "ms",
       note: "less where the machine was busy",
     },
-    atMostOf("attack: servers that were lost", "servers", names.filter(isLost).length, 0),
+    atMostOf("attack: servers that were lost", "servers", lost.length, 0),
+    atMostOf("attack: attacks that could not be prepared", "attacks", names.length - all.length, 0),
   ];
 }
 

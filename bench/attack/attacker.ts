@@ -17,7 +17,12 @@ process.on("message", async (message: { address: string } | "go") => {
     process.send?.({ tally: target.tally });
   } else {
     target = new Target(message.address, attackBoundMs);
-    run = await attack.prepare(target);
+    try {
+      run = await attack.prepare(target);
+    } catch (error) {
+      console.error(`the attack could not be prepared: ${error}`);
+      process.exit(1);
+    }
     for (const end of Object.keys(target.tally)) delete target.tally[end];
     process.send?.({ ready: true });
   }

@@ -41,7 +41,7 @@ export class Target {
 
   /** An agent whose window takes whatever there is. */
   async putAgent(model = "gpt-4o"): Promise<void> {
-    const persona = { corePrompt: "You help.", model: { model } };
+    const persona = { corePrompt: "You help.", knobs: { intelligenceLevel: 9 }, model: { model } };
     const request = PutCapsuleRequest.fromPartial({ name: "agent", body: { persona } });
     await this.caller.must(CapsuleServiceService.putCapsule, request);
   }
