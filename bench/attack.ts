@@ -107,12 +107,12 @@ function unserved(tally: Tally): number {
 
 /** INTERNAL, and codes that grpc-js makes up where a server says nothing. A refusal with a reason is none. */
 function faults(tally: Tally): number {
-  const isFault = (end: string) => /^(INTERNAL|UNKNOWN|UNAVAILABLE$|DEADLINE_EXCEEDED)/.test(end);
+  const isFault = (end: string) => /^(INTERNAL|UNKNOWN|UNAVAILABLE$)/.test(end);
   return Object.entries(tally).reduce((sum, [end, count]) => sum + (isFault(end) ? count : 0), 0);
 }
 
 function others(tally: Tally): string {
-  const rest = Object.entries(tally).filter(([end]) => end !== served);
+  const rest = Object.entries(tally).filter(([end, count]) => end !== served && count > 0);
   return rest.map(([end, count]) => `${count.toLocaleString("en")} ${end}`).join(", ");
 }
 

@@ -5,6 +5,8 @@ import { LedgerError } from "../../src/cli/client/ledger-error.js";
 export type Tally = Record<string, number>;
 
 export const served = "served";
+/** A call that has not ended yet. */
+export const unanswered = "without an answer";
 
 /** Calls over one connection of its own, and notes how each ended. */
 export class Caller {
@@ -28,6 +30,7 @@ export class Caller {
     method: MethodDefinition<Request, Response>,
     request: Request,
   ): Promise<Response | undefined> {
+    this.note(unanswered);
     try {
       const answer = await this.must(method, request);
       this.note(served);
@@ -35,6 +38,8 @@ export class Caller {
     } catch (error) {
       this.note(endOf(error as ServiceError, this.address));
       return undefined;
+    } finally {
+      this.note(unanswered, -1);
     }
   }
 

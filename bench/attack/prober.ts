@@ -16,7 +16,7 @@ import { userTurn } from "./target.js";
 
 const [address, echoAddress] = process.argv.slice(2) as [string, string];
 const { LedgerServiceService: methods } = ledger;
-const deadlineMs = 20_000;
+const deadlineMs = 15_000;
 const paceMs = 10;
 /** An answer within this time is one as on a quiet server; the machine itself is sometimes late. */
 const quickMs = 100;

@@ -2,11 +2,12 @@ import { type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } 
 import { status } from "@grpc/grpc-js";
 import { ErrorInfo } from "../../src/contract/gen/google/rpc/error_details.js";
 import { Status } from "../../src/contract/gen/google/rpc/status.js";
-import { served, type Tally } from "./caller.js";
+import { served, type Tally, unanswered } from "./caller.js";
 
 /** HTTP/2 without the manners of a gRPC client. */
 export class RawConnection {
   private readonly session;
+  private readonly answered = new WeakSet<ClientHttp2Stream>();
   isClosed = false;
 
   constructor(
@@ -29,12 +30,11 @@ export class RawConnection {
       [constants.HTTP2_HEADER_TE]: "trailers",
       ...headers,
     });
-    let isNoted = false;
     const note = (received: IncomingHttpHeaders) => {
       const end = endOf(received);
-      if (isNoted || end === undefined) return;
-      isNoted = true;
-      this.tally[end] = (this.tally[end] ?? 0) + 1;
+      if (this.answered.has(stream) || end === undefined) return;
+      this.answered.add(stream);
+      this.note(end);
     };
     stream.on("response", note);
     stream.on("trailers", note);
@@ -55,7 +55,14 @@ export class RawConnection {
     stream.write(prefix(pieces, isCompressed));
     for (const piece of pieces) stream.write(piece);
     stream.end();
+    this.note(unanswered);
     await closed;
+    this.note(unanswered, -1);
+    if (!this.answered.has(stream)) this.note("cut off");
+  }
+
+  private note(end: string, count = 1): void {
+    this.tally[end] = (this.tally[end] ?? 0) + count;
   }
 
   close(): void {
