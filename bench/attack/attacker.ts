@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setPriority } from "node:os";
 import { attackBoundMs } from "./bounds.js";
 import { attacks } from "./kinds.js";
@@ -12,6 +13,7 @@ process.on("message", async (message: { address: string } | "go") => {
   if (message === "go") {
     setPriority(10);
     const signal = AbortSignal.timeout(attackBoundMs);
+    setMaxListeners(0, signal);
     const bound = new Promise((resolve) => signal.addEventListener("abort", resolve));
     await Promise.race([run(signal), bound]);
     process.send?.({ tally: target.tally });

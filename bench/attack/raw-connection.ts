@@ -8,7 +8,6 @@ import { served, type Tally, unanswered } from "./caller.js";
 export class RawConnection {
   private readonly session;
   private readonly answered = new WeakSet<ClientHttp2Stream>();
-  isClosed = false;
 
   constructor(
     address: string,
@@ -16,9 +15,11 @@ export class RawConnection {
   ) {
     this.session = connect(`http://${address}`);
     this.session.on("error", () => undefined);
-    this.session.on("close", () => {
-      this.isClosed = true;
-    });
+  }
+
+  /** Whether it takes no more calls. */
+  get isClosed(): boolean {
+    return this.session.closed || this.session.destroyed;
   }
 
   /** A call whose answer nobody reads unless someone resumes the stream. How it ended is noted when the server says so. */
