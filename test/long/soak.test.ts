@@ -12,6 +12,8 @@ const minutes = Number(process.env.QUIRE_SOAK_MINUTES ?? 8);
 const seed = Number(process.env.QUIRE_SOAK_SEED ?? 1);
 const callers = 8;
 const livesOfACaller = 4;
+/** Lives that each caller has seen to their end before anything is measured: by then as much lives at any time. */
+const warmUpLives = 8;
 const sampleCount = 40;
 
 /** Calls one after the other, for as many sessions as it has, in any order; where one ends, the next begins. */
@@ -19,6 +21,7 @@ class Caller {
   readonly lives: SoakLife[] = [];
   readonly calls: SoakCalls;
   readonly faults: string[] = [];
+  private ended = 0;
   private readonly quire;
 
   constructor(
@@ -38,8 +41,12 @@ class Caller {
     }
   }
 
-  async run(untilMs: number): Promise<void> {
-    while (performance.now() < untilMs) {
+  warmUp(): Promise<void> {
+    return this.run(() => this.ended >= warmUpLives);
+  }
+
+  async run(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
       const at = this.random.below(this.lives.length);
       const life = this.lives[at]!;
       if (!life.isOver) {
@@ -47,6 +54,7 @@ class Caller {
         continue;
       }
       await life.end();
+      this.ended++;
       this.faults.push(...life.faults);
       this.lives[at] = await SoakLife.begin(this.calls, this.server.ledger);
     }
@@ -76,13 +84,14 @@ test(
       (_, at) => new Caller(server, new Random(seed * 1_000 + at), `c${at}`),
     );
     await Promise.all(all.map((caller) => caller.start()));
+    await Promise.all(all.map((caller) => caller.warmUp()));
 
     const samples: SoakSample[] = [];
     const periodMs = (minutes * 60_000) / sampleCount;
     const startMs = performance.now();
     for (let at = 0; at < sampleCount; at++) {
       const untilMs = performance.now() + periodMs;
-      await Promise.all(all.map((caller) => caller.run(untilMs)));
+      await Promise.all(all.map((caller) => caller.run(() => performance.now() >= untilMs)));
       const answered = all.reduce((sum, { calls }) => sum + (calls.ended.get("answered") ?? 0), 0);
       samples.push(await takeSample(server, (performance.now() - startMs) / 1_000, answered));
     }

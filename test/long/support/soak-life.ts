@@ -10,22 +10,23 @@ export const turnsOfALife = 24;
 const forkAt = turnsOfALife / 2;
 const turnsOfAFork = 4;
 
-/** A session from its creation to its end, with one fork and, at times, a watcher. */
+/** A session from its creation to its end, with one fork, and a watcher that now and then goes away and comes back. */
 export class SoakLife {
   readonly faults: string[] = [];
   private fork: SoakThread | undefined;
   private watched = 0;
-  private stopWatching: (() => void) | undefined;
+  private stopWatching: () => void = () => undefined;
 
   private constructor(
     private readonly calls: SoakCalls,
+    private readonly ledger: LedgerServiceClient,
     readonly main: SoakThread,
     private readonly lastTurn: number,
   ) {}
 
   static async begin(calls: SoakCalls, ledger: LedgerServiceClient, turns = turnsOfALife): Promise<SoakLife> {
-    const life = new SoakLife(calls, await SoakThread.create(calls), turns);
-    if (calls.random.chance(0.5)) life.watch(ledger);
+    const life = new SoakLife(calls, ledger, await SoakThread.create(calls), turns);
+    life.watch();
     return life;
   }
 
@@ -52,9 +53,9 @@ export class SoakLife {
       alias: 4,
       compact: 2,
       recordLate: 3,
-      stopWatching: 1,
+      watch: 2,
     });
-    if (kind === "stopWatching") this.endWatch();
+    if (kind === "watch") this.watch();
     else await thread[kind]();
   }
 
@@ -64,15 +65,20 @@ export class SoakLife {
   }
 
   endWatch(): void {
-    this.stopWatching?.();
-    this.stopWatching = undefined;
+    this.stopWatching();
   }
 
-  private watch(ledger: LedgerServiceClient): void {
-    const stream = ledger.watchSession({ session: this.main.id, afterSequence: 0 });
-    this.stopWatching = () => stream.cancel();
+  /** From the last move that was seen: none may be left out, and none sent twice. */
+  private watch(): void {
+    this.stopWatching();
+    const stream = this.ledger.watchSession({ session: this.main.id, afterSequence: this.watched });
+    let isStopped = false;
+    this.stopWatching = () => {
+      isStopped = true;
+      stream.cancel();
+    };
     stream.on("data", ({ event }: WatchSessionResponse) => {
-      if (event?.$case !== "headMoved") return;
+      if (isStopped || event?.$case !== "headMoved") return;
       if (event.value.sequence !== ++this.watched)
         this.faults.push(`move ${event.value.sequence} came where ${this.watched} should`);
     });
