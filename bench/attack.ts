@@ -2,7 +2,7 @@ import { served, type Tally } from "./attack/caller.js";
 import { Child } from "./attack/child.js";
 import { attacks } from "./attack/kinds.js";
 import type { Stall } from "./attack/stalls.js";
-import { type Outcome, underAttack } from "./attack/under-attack.js";
+import { type Outcome, underAttack, type Waits } from "./attack/under-attack.js";
 import type { Figure } from "./figure.js";
 import { median, progress } from "./measure.js";
 
@@ -30,16 +30,13 @@ export async function run(): Promise<Figure[]> {
 
 function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Figure[] {
   const all = [...outcomes.values()];
-  const quiet = {
-    service: p99(all.flatMap(({ quiet }) => quiet.waits.service)),
-    echo: p99(all.flatMap(({ quiet }) => quiet.waits.echo)),
-  };
+  const quiet = (which: keyof Waits) => median(all.map(({ quiet }) => p99(quiet.waits[which])));
   const lost = all.filter(({ recoveredMs }) => recoveredMs === undefined);
   return [
-    { figure: "attack: quiet p99 of a probe", value: quiet.service, unit: "ms" },
-    { figure: "attack: quiet p99 of the echo server", value: quiet.echo, unit: "ms", note: "the floor" },
+    { figure: "attack: quiet p99 of a probe", value: quiet("service"), unit: "ms" },
+    { figure: "attack: quiet p99 of the echo server", value: quiet("echo"), unit: "ms", note: "the floor" },
     { figure: "attack: RSS at rest", value: median(all.map(({ restingMb }) => restingMb)), unit: "MB" },
-    ...[...outcomes].flatMap(([name, outcome]) => figuresOf(name, outcome, quiet)),
+    ...[...outcomes].flatMap(([name, outcome]) => figuresOf(name, outcome)),
     atMostOf("attack: longest stall of the event loop, all attacks", "ms", longest(all, "ms"), 100),
     {
       figure: "attack: longest of them with the CPU for it",
@@ -52,22 +49,18 @@ function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome
   ];
 }
 
-function figuresOf(
-  name: string,
-  outcome: Outcome,
-  quiet: Readonly<Record<"service" | "echo", number>>,
-): Figure[] {
-  const { attacked, stall, echoStall, tally, largestMb, recoveredMs } = outcome;
-  const { service, echo } = attacked.waits;
+function figuresOf(name: string, outcome: Outcome): Figure[] {
+  const { quiet, attacked, stall, echoStall, tally, largestMb, recoveredMs } = outcome;
+  const slower = (which: keyof Waits) => p99(attacked.waits[which]) / p99(quiet.waits[which]);
   const title = (what: string) => `attack: ${name}: ${what}`;
   return [
     {
       figure: title("p99 of a probe / quiet"),
-      value: p99(service) / quiet.service,
-      note: `the echo server: ${rounded(p99(echo) / quiet.echo)}x`,
+      value: slower("service"),
+      note: `the echo server: ${rounded(slower("echo"))}x`,
     },
-    atMostOf(title("longest wait of a probe"), "ms", Math.max(0, ...service), 1_000),
-    atMostOf(title("probes that were not served"), "calls", unserved(attacked.tally), 0),
+    atMostOf(title("longest wait of a probe"), "ms", Math.max(0, ...attacked.waits.service), 1_000),
+    atMostOf(title("probes that were not served"), "calls", unserved(attacked.ends), 0),
     atMostOf(title("longest stall of the event loop"), "ms", stall.ms, 100),
     {
       figure: title("longest stall of the echo server"),

@@ -11,12 +11,16 @@ let run: (signal: AbortSignal) => Promise<unknown>;
 
 process.on("message", async (message: { address: string } | "go") => {
   if (message === "go") {
-    setPriority(10);
+    setPriority(5);
     const signal = AbortSignal.timeout(attackBoundMs);
     setMaxListeners(0, signal);
     const bound = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    const report = () => process.send?.({ tally: target.tally });
+    const reporting = setInterval(report, 500);
     await Promise.race([run(signal), bound]);
-    process.send?.({ tally: target.tally });
+    clearInterval(reporting);
+    report();
+    process.send?.({ done: true });
   } else {
     target = new Target(message.address, attackBoundMs);
     try {

@@ -2,16 +2,20 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { compiledModule } from "../../src/config/package-root.js";
+import type { Tally } from "./caller.js";
 import type { Stall } from "./stalls.js";
 
 /** A process of the benchmark. It is asked by messages, and may end or fall silent at any time. */
 export class Child {
+  /** How the calls of an attacker ended, as far as it has told. */
+  tally: Tally = {};
   private readonly process: ChildProcess;
   private readonly received: unknown[] = [];
   private readonly exited: Promise<unknown>;
   private arrived: () => void = () => undefined;
   private longest: Stall = { ms: 0, workMs: 0 };
   private heardAt = performance.now();
+  private heardCpuMs = 0;
 
   constructor(name: "server" | "echo" | "prober" | "attacker", args: readonly string[] = []) {
     this.process = fork(compiledModule(`bench/attack/${name}.ts`), args, {
@@ -23,6 +27,9 @@ export class Child {
       this.heardAt = performance.now();
       if ("stall" in message) {
         this.longest = message.stall as Stall;
+        this.heardCpuMs = this.cpuMs;
+      } else if ("tally" in message) {
+        this.tally = message.tally as Tally;
       } else {
         this.received.push(message);
         this.arrived();
@@ -55,7 +62,9 @@ export class Child {
   /** The longest stall of its event loop since it was told to reset; a silence that lasts is one, too. */
   get stall(): Stall {
     const silentMs = this.isUp ? performance.now() - this.heardAt : 0;
-    return silentMs > Math.max(1_000, this.longest.ms) ? { ms: silentMs, workMs: silentMs } : this.longest;
+    if (silentMs < Math.max(1_000, this.longest.ms)) return this.longest;
+    const workMs = Math.min(silentMs, this.cpuMs - this.heardCpuMs);
+    return { ms: silentMs, workMs: Math.max(workMs, this.longest.workMs) };
   }
 
   resetStall(): void {
@@ -63,13 +72,23 @@ export class Child {
     this.longest = { ms: 0, workMs: 0 };
   }
 
-  /** A line of its status, in MB: "VmRSS" is what it holds now, "VmHWM" the most that it ever did. 0 when it is gone. */
+  /** A line of its status, in MB: "VmRSS" is what it holds now, "VmHWM" the most that it ever did. */
   memoryMb(line: "VmRSS" | "VmHWM"): number {
+    return Number(new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(this.proc("status"))?.[1] ?? 0) / 1024;
+  }
+
+  /** The CPU that it has used, all threads together. */
+  private get cpuMs(): number {
+    const [user, system] = this.proc("stat").split(") ")[1]?.split(" ").slice(11, 13) ?? [];
+    return 10 * (Number(user ?? 0) + Number(system ?? 0));
+  }
+
+  /** What the system says about it; nothing when it is gone. */
+  private proc(file: "status" | "stat"): string {
     try {
-      const status = readFileSync(`/proc/${this.process.pid}/status`, "utf8");
-      return Number(new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) / 1024;
+      return readFileSync(`/proc/${this.process.pid}/${file}`, "utf8");
     } catch {
-      return 0;
+      return "";
     }
   }
 

@@ -77,7 +77,7 @@ process.on("message", async (message) => {
   } else if (message === "stop") {
     clearInterval(timer);
     await Promise.all(under);
-    process.send?.({ waits, tally: { ...tally } });
+    process.send?.({ waits, ends: { ...tally } });
   } else if (message === "recover") {
     process.send?.({ recoveredMs: await recover() });
   }

@@ -16,7 +16,7 @@ export interface Waits {
 
 interface Probed {
   readonly waits: Waits;
-  readonly tally: Tally;
+  readonly ends: Tally;
 }
 
 /** What an attack did to a server that was started for it. */
@@ -33,7 +33,7 @@ export interface Outcome {
   readonly recoveredMs: number | undefined;
 }
 
-const nothing: Probed = { waits: { service: [], echo: [] }, tally: {} };
+const nothing: Probed = { waits: { service: [], echo: [] }, ends: {} };
 
 /** Undefined when the attack could not even be prepared. */
 export async function underAttack(
@@ -96,7 +96,7 @@ async function measure({ server, prober, attacker, echo }: Cast): Promise<Outcom
   echo.resetStall();
   await probing();
   attacker.tell("go");
-  const done = await attacker.next<{ tally: Tally }>(attackBoundMs + 3_000);
+  await attacker.next(attackBoundMs + 3_000);
   await attacker.kill();
   const endedAt = performance.now();
   const attacked = await probed();
@@ -112,7 +112,7 @@ async function measure({ server, prober, attacker, echo }: Cast): Promise<Outcom
     largestMb: Math.max(largestMb, server.memoryMb("VmHWM")),
     stall: server.stall,
     echoStall: echo.stall,
-    tally: done?.tally ?? {},
+    tally: attacker.tally,
     recoveredMs: isLost ? undefined : totalMs,
   };
 }
