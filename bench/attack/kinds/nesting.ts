@@ -58,10 +58,12 @@ export const manyBrackets: Attack = {
   async prepare(target) {
     const [session] = await target.sessions(1);
     const bodies = formats.map((format) => ({ format, body: `{"messages":${brackets(10_000_000)}}` }));
-    return async () => {
-      await target.caller.call(LedgerServiceService.recordTurn, callTurn(session!, brackets(4_000_000)));
-      await Promise.all(bodies.map(({ format, body }) => validate(target, format, body)));
-    };
+    const turn = callTurn(session!, brackets(4_000_000));
+    return () =>
+      Promise.all([
+        target.caller.call(LedgerServiceService.recordTurn, turn),
+        ...bodies.map(({ format, body }) => validate(target, format, body)),
+      ]);
   },
 };
 
