@@ -6,9 +6,9 @@ import type { SoakCalls } from "./soak-calls.js";
 import { SoakThread } from "./soak-thread.js";
 
 /** How many turns a session gets before it is deleted: every life is as long, so that as much lives at any time. */
-export const turnsOfALife = 24;
+export const turnsOfALife = 12;
 const forkAt = turnsOfALife / 2;
-const turnsOfAFork = 4;
+const turnsOfAFork = 3;
 
 /** A session from its creation to its end, with one fork, and a watcher that now and then goes away and comes back. */
 export class SoakLife {

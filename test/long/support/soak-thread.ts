@@ -7,7 +7,7 @@ import { assistant, toolCalls, toolResults, user } from "../../support/messages.
 import type { SoakCalls } from "./soak-calls.js";
 
 /** Few enough that a thread is compacted several times in its life. */
-const historyTokens = 1_200;
+const historyTokens = 1_500;
 
 /** One session, what was acknowledged of it, and all that can be done with it. */
 export class SoakThread {
@@ -45,7 +45,7 @@ export class SoakThread {
   private said(): string {
     const { random } = this.calls;
     const words = "parcel river house window letter garden seven people waited until morning".split(" ");
-    const count = 20 + random.below(180);
+    const count = 50 + random.below(300);
     return `${this.calls.requestId()}: ${Array.from({ length: count }, () => random.pick(words)).join(" ")}.`;
   }
 
