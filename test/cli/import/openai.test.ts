@@ -126,6 +126,20 @@ describe("import openai", () => {
     });
   });
 
+  it("keeps arguments that are nested too deep as a text, and leaves out lines that are", () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    const call = { id: "c", type: "function", function: { name: "f", arguments: nested(129) } };
+    const deep = { role: "assistant", content: null, tool_calls: [call] };
+    const made = plan([hello, deep, { role: "tool", tool_call_id: "c", content: "ok" }, hi]);
+    expect(found(made, "arguments nested more than 128 levels deep")).toBe(1);
+    const parts = made.sessions[0]!.turns.flatMap(({ messages }) => messages.flatMap(({ parts }) => parts));
+    const kept = parts.find(({ content }) => content?.$case === "toolCall")?.content;
+    expect(kept?.value).toMatchObject({ argumentsJson: JSON.stringify({ _raw: nested(129) }) });
+    const lines = [JSON.stringify(hello), `{"role":"user","content":${nested(20_000)}}`, JSON.stringify(hi)];
+    expect(found(plan(lines.join("\n")), "lines that are not JSON, or nested too deep")).toBe(1);
+    expect(() => plan(nested(20_000))).toThrow("nested more than 1000 levels deep");
+  });
+
   it("reports messages of unknown roles and lines that are not JSON, and reads the rest", () => {
     const made = plan(
       `${JSON.stringify(hello)}\n{"role":"narrator","content":"x"}\n${JSON.stringify(hi)}\n{"role":"us`,
