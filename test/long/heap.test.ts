@@ -41,7 +41,7 @@ test("heap after 20,000 mixed assemblies and deletions is flat", { timeout: 3_60
   console.log(`what an engine holds, after so many assemblies (seed ${seed}): ${said.join(", ")}`);
   const [middle, end] = [points[3]!, points[7]!];
   // What fills up slowest shows that the middle is late enough.
-  for (const name of ["recent receipts", "tools"]) expect(middle.kept[name]).toBeGreaterThan(0.9);
+  for (const name of ["recent receipts", "tools"]) expect(middle.kept[name]).toBeGreaterThan(0.6);
   expect(end.assemblies).toBe(20_000);
   expect(end.held / middle.held).toBeLessThan(1.1);
   expect(end.rss / middle.rss).toBeLessThan(1.25);

@@ -58,6 +58,7 @@ export class ReceiptStore implements MemoryUse {
   private flushing: Promise<void> = Promise.resolve();
   private flushes = 0;
   private isDropping = false;
+  private isFailing = false;
 
   constructor(
     private readonly database: Database,
@@ -87,7 +88,8 @@ export class ReceiptStore implements MemoryUse {
     });
     const added = this.waiting.add(receipt, blobs);
     if (this.waiting.bytes > this.maxBytes) this.makeRoom(added);
-    if (this.waiting.size >= flushAt && this.flushes === 0) this.flush();
+    // While the database fails it is asked once a second, and not with every receipt.
+    if (this.waiting.size >= flushAt && this.flushes === 0 && !this.isFailing) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), flushAfterMs);
   }
 
@@ -170,12 +172,14 @@ export class ReceiptStore implements MemoryUse {
       });
     } catch (error) {
       this.onError(error);
+      this.isFailing = true;
       if (!this.database.lost.aborted) this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
       return false;
     }
     for (const key of blobs.keys()) this.stored.set(key, true);
     for (const entry of batch) this.waiting.remove(entry);
     this.isDropping = false;
+    this.isFailing = false;
     return true;
   }
 

@@ -95,6 +95,24 @@ describe("receipts that wait to be written", () => {
     expect([store.bytes, store.entries]).toEqual([0, 0]);
   });
 
+  test("are tried again after a while, not with each further receipt", async () => {
+    const { store, layers, beforeWrites } = await openStore(1);
+    let attempts = 0;
+    beforeWrites(async () => {
+      attempts++;
+      throw new Error("no disk");
+    });
+    for (let at = 0; at < 300; at++) store.add(receipt(at, 10), layers);
+    await store.flush();
+    const before = attempts;
+    for (let at = 300; at < 320; at++) {
+      store.add(receipt(at, 10), layers);
+      await Promise.resolve();
+    }
+    expect(attempts).toBe(before);
+    beforeWrites(async () => {});
+  });
+
   test("are dropped if they are larger than the bound, and the others stay", async () => {
     const { store, database, layers, warnings } = await openStore();
     store.add(receipt(1, 10), layers);
