@@ -1,4 +1,5 @@
 import { Server, ServerCredentials, type ServerWritableStream } from "@grpc/grpc-js";
+import { loadConfig } from "../src/config/load-config.js";
 import {
   LedgerServiceService,
   StreamHistoryRequest,
@@ -7,7 +8,9 @@ import {
 import { systemClock, systemIds } from "../src/domain/clock.js";
 import { createLedger } from "../src/ledger/ledger.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
-import { method, serverStream } from "../src/server/call.js";
+import { Admission } from "../src/server/admission/admission.js";
+import { serverStream } from "../src/server/call.js";
+import { method } from "../src/server/method.js";
 import { createLogger } from "../src/telemetry/logger.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 
@@ -34,10 +37,12 @@ const command = {
 const batches: Buffer[] = [];
 for await (const batch of streamHistory(warm.ledger, tenantId, command)) batches.push(Buffer.concat(batch));
 
+const logger = createLogger("silent");
 const deps = {
-  logger: createLogger("silent"),
+  logger,
   clock: systemClock,
   ids: systemIds,
+  admission: new Admission(loadConfig({ env: {}, flags: {} }), systemClock, logger),
   stopping: new AbortController().signal,
   draining: new AbortController().signal,
 };
@@ -49,6 +54,7 @@ const fromLedger = (ledger: typeof cold) =>
     "Bench",
     () => {},
     (_, { signal }) => streamHistory(ledger, tenantId, command, signal),
+    false,
   );
 /** The floor: nothing but grpc-js writing bytes that are there, with the same respect for the reader. */
 const preEncoded = async (call: ServerWritableStream<Buffer, Buffer>) => {

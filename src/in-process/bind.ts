@@ -1,7 +1,8 @@
 import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import type { DeepPartial } from "../contract/gen/quire/v1/message.js";
 import { QuireError } from "../errors/quire-error.js";
-import { decoded, tenantId } from "../server/call.js";
+import { tenantId } from "../server/call.js";
+import { wireRequest } from "../server/method.js";
 import type { StreamRpc, UnaryRpc } from "../server/rpc.js";
 import type { Calls } from "./calls.js";
 
@@ -90,7 +91,7 @@ function received(method: AnyMethod, name: string, given: DeepPartial<never>): n
     const metadata = { method: name };
     throw new QuireError("MALFORMED_REQUEST", `what was given is no request of ${name}`, { metadata, cause });
   }
-  return decoded(method.requestDeserialize(bytes), name) as never;
+  return wireRequest(method.requestDeserialize(bytes)).open(name) as never;
 }
 
 /** The response as a message, where the handler gives bytes. */

@@ -1,17 +1,18 @@
 import { EventEmitter, once } from "node:events";
-import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type {
   handleServerStreamingCall,
   handleUnaryCall,
-  MethodDefinition,
   ServerUnaryCall,
   ServerWritableStream,
 } from "@grpc/grpc-js";
-import type { DeepPartial } from "../contract/gen/quire/v1/message.js";
 import type { Clock, Ids } from "../domain/clock.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { Logger } from "../telemetry/logger.js";
+import type { Admission } from "./admission/admission.js";
+import type { Leave } from "./admission/call-slots.js";
+import { type EncodedResponse, size, wireRequest } from "./method.js";
 import { toServiceError } from "./status.js";
+import type { WireRequest } from "./wire-request.js";
 
 /** What every call has: whose it is, and a signal that stops its work. */
 export interface CallContext {
@@ -25,6 +26,7 @@ export interface CallDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly admission: Admission;
   /** Aborts when the server no longer waits for calls that go on. */
   readonly stopping: AbortSignal;
   /** Aborts when the server is told to stop: calls without an end of their own end then. */
@@ -36,96 +38,6 @@ export const tenantId = "default";
 
 type AnyCall = Pick<ServerUnaryCall<unknown, unknown>, "on" | "cancelled" | "getDeadline">;
 
-/** Stands for bytes that are no message of the method, so that the error is ours to phrase. */
-class MalformedRequest {
-  constructor(readonly cause: unknown) {}
-}
-
-/** A response in wire form: pieces that together are the message. */
-export type EncodedResponse = readonly Buffer[];
-
-const scratch = Buffer.allocUnsafeSlow(1024 * 1024);
-
-/** Puts the pieces together in one buffer for all: grpc-js copies what a serializer gives before it does anything else. */
-function joined(pieces: EncodedResponse): Buffer {
-  const bytes = size(pieces);
-  if (bytes > scratch.length) return Buffer.concat(pieces, bytes);
-  let at = 0;
-  for (const piece of pieces) {
-    scratch.set(piece, at);
-    at += piece.length;
-  }
-  return scratch.subarray(0, bytes);
-}
-
-function size(pieces: EncodedResponse): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-interface Codec<T> {
-  decode(input: BinaryReader): T;
-  encode(message: T): { finish(): Uint8Array };
-}
-
-interface RequestCodec<T> extends Codec<T> {
-  fromPartial(partial: DeepPartial<T>): T;
-}
-
-/** A method of the contract, with what makes a whole request of the fields that a caller gives. */
-export interface Method<Request, Response> extends MethodDefinition<Request, Response> {
-  fromPartial(partial: DeepPartial<Request>): Request;
-}
-
-const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** A request may be many megabytes; of empty elements, which take two bytes each, it could hold more than memory does. */
-const maxValues = 1_000_000;
-
-class StrictReader extends BinaryReader {
-  constructor(bytes: Uint8Array) {
-    super(bytes, (text) => strictDecoder.decode(text));
-    // Every tag, length and number takes a byte at least, so most requests need no count.
-    if (bytes.length <= maxValues) return;
-    const read = this.uint32;
-    let left = maxValues;
-    this.uint32 = () => {
-      if (left-- === 0) throw new RangeError(`more than ${maxValues} values`);
-      return read.call(this);
-    };
-  }
-}
-
-function decodeStrictly<T>(bytes: Uint8Array, codec: Codec<T>): T {
-  const reader = new StrictReader(bytes);
-  const message = codec.decode(reader);
-  // Generated code stops at a tag that cannot be, and would leave out what follows it.
-  if (reader.pos !== reader.len) throw new RangeError("bytes after the end of the message");
-  return message;
-}
-
-/**
- * A method whose requests are decoded strictly (text that is not UTF-8 is refused, and not changed), and whose
- * handler may answer in wire form.
- */
-export function method<Request, Response>(
-  definition: MethodDefinition<Request, Response>,
-  request: RequestCodec<Request>,
-  response: Codec<Response>,
-): Method<Request, Response> {
-  return {
-    ...definition,
-    fromPartial: (partial) => request.fromPartial(partial),
-    requestDeserialize: (bytes) => {
-      try {
-        return decodeStrictly(bytes, request);
-      } catch (error) {
-        return new MalformedRequest(error) as Request;
-      }
-    },
-    responseSerialize: (value) =>
-      Array.isArray(value) ? joined(value) : Buffer.from(response.encode(value).finish()),
-  };
-}
-
 /** One unary RPC: validation, work, and one way for every failure. */
 export function unary<Request, Response>(
   deps: CallDeps,
@@ -136,10 +48,11 @@ export function unary<Request, Response>(
   return (call, callback) => {
     const started = deps.clock.now();
     const { signal, release } = signalOf(call, deps.stopping);
-    const run = async () => {
-      validate(decoded(call.request, name));
-      return handle(call.request, { tenantId, signal, deadlineMs: deadlineOf(call) });
-    };
+    const run = () =>
+      atWork(deps, wireRequest(call.request), signal, async (wire) => {
+        const request = await opened(deps, wire, name, validate, signal);
+        return handle(request, { tenantId, signal, deadlineMs: deadlineOf(call) });
+      });
     run()
       .then(
         (response) => {
@@ -152,30 +65,31 @@ export function unary<Request, Response>(
   };
 }
 
-/** One server-streaming RPC. The next response is made only when the client has room for it. */
+/**
+ * One server-streaming RPC. The next response is made only when the client has room for it. A call that waits for its
+ * client is no longer counted as at work, nor is one that has no end of its own.
+ */
 export function serverStream<Request, Response>(
   deps: CallDeps,
   name: string,
   validate: (request: Request) => void,
   handle: (request: Request, context: CallContext) => AsyncIterable<Response | EncodedResponse>,
-  stopping: AbortSignal = deps.stopping,
+  endless: boolean,
 ): handleServerStreamingCall<Request, Response> {
   return (call) => {
     const started = deps.clock.now();
-    const { signal, release } = signalOf(call, stopping);
-    const run = async () => {
-      validate(decoded(call.request, name));
-      const room = new SendRoom(call, signal);
-      for await (const response of handle(call.request, {
-        tenantId,
-        signal,
-        deadlineMs: deadlineOf(call),
-      })) {
+    const { signal, release } = signalOf(call, endless ? deps.draining : deps.stopping);
+    const run = () =>
+      atWork(deps, wireRequest(call.request), signal, async (wire, leave) => {
+        const request = await opened(deps, wire, name, validate, signal);
+        if (endless) leave();
+        const room = new SendRoom(call, signal, leave);
+        for await (const response of handle(request, { tenantId, signal, deadlineMs: deadlineOf(call) })) {
+          signal.throwIfAborted();
+          await room.send(response);
+        }
         signal.throwIfAborted();
-        await room.send(response);
-      }
-      signal.throwIfAborted();
-    };
+      });
     run()
       .then(
         () => {
@@ -199,11 +113,13 @@ class SendRoom<Request, Response> {
   constructor(
     private readonly call: ServerWritableStream<Request, Response>,
     private readonly signal: AbortSignal,
+    private readonly waits: () => void,
   ) {}
 
   async send(response: Response | EncodedResponse): Promise<void> {
     const bytes = Array.isArray(response) ? size(response) : 0;
     while (this.waitingBytes > 0 && this.waitingBytes + bytes > maxWaitingBytes) {
+      this.waits();
       await once(this.sent, "sent", { signal: this.signal });
     }
     this.waitingBytes += bytes;
@@ -211,18 +127,52 @@ class SendRoom<Request, Response> {
       this.waitingBytes -= bytes;
       this.sent.emit("sent");
     });
-    if (!hasRoom) await once(this.call, "drain", { signal: this.signal });
+    if (hasRoom) return;
+    this.waits();
+    await once(this.call, "drain", { signal: this.signal });
   }
 }
 
-/** The request, if it is one. */
-export function decoded<Request>(request: Request, name: string): Request {
-  if (request instanceof MalformedRequest) {
-    throw new QuireError("MALFORMED_REQUEST", `the bytes are no request of ${name}`, {
-      metadata: { method: name },
-      cause: request.cause,
-    });
+/** Above this size a request takes long enough to be felt by others. */
+const largeBytes = 1024 * 1024;
+
+/** Runs a call when there is a place for it. What was cancelled while it waited is never even decoded. */
+async function atWork<Request, T>(
+  { admission }: CallDeps,
+  wire: WireRequest<Request>,
+  signal: AbortSignal,
+  work: (wire: WireRequest<Request>, leave: Leave) => Promise<T>,
+): Promise<T> {
+  wire.admitted?.begin();
+  let leave: Leave | undefined;
+  try {
+    leave = await admission.slots.enter(wire.admitted?.connection ?? admission, signal);
+    signal.throwIfAborted();
+    return await work(wire, leave);
+  } finally {
+    leave?.();
+    wire.admitted?.end();
   }
+}
+
+/** The request, decoded and found valid. */
+function opened<Request>(
+  { admission }: CallDeps,
+  wire: WireRequest<Request>,
+  name: string,
+  validate: (request: Request) => void,
+  signal: AbortSignal,
+): Request | Promise<Request> {
+  function* steps() {
+    const request = wire.open(name);
+    yield;
+    validate(request);
+    yield;
+    return request;
+  }
+  if (wire.size > largeBytes) return admission.turns.run(steps(), signal);
+  const request = wire.open(name);
+  validate(request);
   return request;
 }
 

@@ -1,5 +1,6 @@
 import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { type CallContext, type CallDeps, type EncodedResponse, serverStream, unary } from "./call.js";
+import { type CallContext, type CallDeps, serverStream, unary } from "./call.js";
+import type { EncodedResponse } from "./method.js";
 
 /** One RPC without a transport: what a request must be, and what is done with it. */
 export interface UnaryRpc<Request, Response> {
@@ -57,13 +58,7 @@ export function grpcHandlers(
   const bind = (entry: AnyRpc) =>
     entry.kind === "unary"
       ? unary(deps, entry.name, entry.validate, entry.handle)
-      : serverStream(
-          deps,
-          entry.name,
-          entry.validate,
-          entry.handle,
-          entry.endless ? deps.draining : deps.stopping,
-        );
+      : serverStream(deps, entry.name, entry.validate, entry.handle, entry.endless);
   const bound = Object.entries(rpcs).map(([name, entry]) => [name, bind(entry)] as const);
   return Object.fromEntries(bound) as UntypedServiceImplementation;
 }

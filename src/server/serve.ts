@@ -10,6 +10,7 @@ import { systemClock, systemIds } from "../domain/clock.js";
 import type { LedgerDeps } from "../ledger/deps.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { WorkspaceDeps } from "../workspace/deps.js";
+import { Admission } from "./admission/admission.js";
 import { assemblyHandlers, assemblyService } from "./handlers/assembly.js";
 import { capsuleHandlers, capsuleService } from "./handlers/capsule.js";
 import { ledgerHandlers, ledgerService } from "./handlers/ledger.js";
@@ -34,17 +35,27 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+const maxIdleMs = 30 * 60_000;
+const keepaliveMs = 60_000;
+
 export async function serve(config: Config, rooms: Rooms, logger: Logger): Promise<RunningServer> {
+  const admission = new Admission(config, systemClock, logger);
   const server = new Server({
     "grpc.max_receive_message_length": config.maxRequestBytes,
     "grpc.max_send_message_length": -1,
+    "grpc.max_concurrent_streams": config.maxCallsPerConnection,
+    "grpc.max_connection_idle_ms": maxIdleMs,
+    // Finds peers that are gone without a word: their watches would stay for ever.
+    "grpc.keepalive_time_ms": keepaliveMs,
+    "grpc.enable_channelz": 0,
+    interceptors: [admission.interceptor],
   });
   const stopping = new AbortController();
   const draining = new AbortController();
   // Every call that runs listens to one of them.
   setMaxListeners(0, stopping.signal, draining.signal);
   const signals = { stopping: stopping.signal, draining: draining.signal };
-  const deps = { logger, clock: systemClock, ids: systemIds, ...signals };
+  const deps = { logger, clock: systemClock, ids: systemIds, admission, ...signals };
   server.addService(ledgerService, grpcHandlers(deps, ledgerHandlers(rooms.ledger, rooms.assembly)));
   server.addService(capsuleService, grpcHandlers(deps, capsuleHandlers(rooms.capsules)));
   server.addService(workspaceService, grpcHandlers(deps, workspaceHandlers(rooms.workspaces)));
@@ -55,8 +66,12 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
   const credentials = serverCredentials(config);
   const addresses: string[] = [];
   try {
-    for (const address of config.listen) addresses.push(await bind(server, address, credentials));
+    for (const address of config.listen) {
+      addresses.push(await bind(server, address, credentials));
+      admission.guard(server);
+    }
   } catch (error) {
+    admission.close();
     server.forceShutdown();
     throw error;
   }
@@ -72,6 +87,7 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
       }, config.shutdownGraceMs);
       await closed;
       clearTimeout(timer);
+      admission.close();
     },
   };
 }

@@ -4,7 +4,7 @@ import { putCapsule } from "../../capsule/put-capsule.js";
 import { listCapsules, listCapsuleVersions } from "../../capsule/read-capsules.js";
 import { recordOutcome } from "../../capsule/record-outcome.js";
 import * as wire from "../../contract/gen/quire/v1/capsule_service.js";
-import { method } from "../call.js";
+import { method } from "../method.js";
 import { type RpcsOf, rpc } from "../rpc.js";
 import * as validation from "../validation/capsule.js";
 import { writeKey } from "../write-key.js";

@@ -5,7 +5,7 @@ import type { WorkspaceDeps } from "../../workspace/deps.js";
 import { getDocument, putDocuments } from "../../workspace/documents.js";
 import { deleteToolset, getToolset, putToolset } from "../../workspace/toolsets.js";
 import { deleteWorkspace, getWorkspace, listWorkspaces, putWorkspace } from "../../workspace/workspaces.js";
-import { method } from "../call.js";
+import { method } from "../method.js";
 import { type RpcsOf, rpc } from "../rpc.js";
 import * as validation from "../validation/workspace.js";
 import { writeKey } from "../write-key.js";
