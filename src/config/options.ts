@@ -147,8 +147,8 @@ export const configOptions = {
     env: "QUIRE_MAX_CONCURRENT_CALLS",
     flag: "--max-concurrent-calls",
     placeholder: "n",
-    description: "calls at work at once, of one connection half as many; four times as many may wait",
-    fallback: 1_000,
+    description: "calls at work at once, of one connection half as many; sixteen times as many may wait",
+    fallback: 256,
     parse: wholeNumber(2, 1_000_000),
   }),
   maxCallsPerConnection: option<number>({

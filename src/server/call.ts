@@ -137,22 +137,25 @@ class SendRoom<Request, Response> {
 const largeBytes = 1024 * 1024;
 
 /** Runs a call when there is a place for it. What was cancelled while it waited is never even decoded. */
-async function atWork<Request, T>(
+function atWork<Request, T>(
   { admission }: CallDeps,
   wire: WireRequest<Request>,
   signal: AbortSignal,
   work: (wire: WireRequest<Request>, leave: Leave) => Promise<T>,
 ): Promise<T> {
-  wire.admitted?.begin();
-  let leave: Leave | undefined;
-  try {
-    leave = await admission.slots.enter(wire.admitted?.connection ?? admission, signal);
-    signal.throwIfAborted();
-    return await work(wire, leave);
-  } finally {
-    leave?.();
-    wire.admitted?.end();
-  }
+  const run = async () => {
+    wire.admitted?.begin();
+    let leave: Leave | undefined;
+    try {
+      leave = await admission.slots.enter(wire.admitted?.connection ?? admission, signal);
+      signal.throwIfAborted();
+      return await work(wire, leave);
+    } finally {
+      leave?.();
+      wire.admitted?.end();
+    }
+  };
+  return admission.track(run());
 }
 
 /** The request, decoded and found valid. */

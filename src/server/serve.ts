@@ -37,6 +37,8 @@ export interface RunningServer {
 
 const maxIdleMs = 30 * 60_000;
 const keepaliveMs = 60_000;
+/** How long a stop waits for work that nobody waits for any more. */
+const lastMs = 5_000;
 
 export async function serve(config: Config, rooms: Rooms, logger: Logger): Promise<RunningServer> {
   const admission = new Admission(config, systemClock, logger);
@@ -86,6 +88,13 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
         timer = setTimeout(() => server.forceShutdown(), 500);
       }, config.shutdownGraceMs);
       await closed;
+      // Calls whose connections are gone go on for a while, and need the database.
+      stopping.abort();
+      clearTimeout(timer);
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, lastMs);
+        admission.idle().then(resolve);
+      });
       clearTimeout(timer);
       admission.close();
     },

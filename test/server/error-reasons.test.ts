@@ -23,6 +23,7 @@ import { AssemblyCalls } from "./assembly-reasons.js";
 import { CapturedLog, type LogLine } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
+import { framed, RawConnection } from "./raw-connection.js";
 
 const noTurn = "0198c0de-0000-7000-8000-000000000001";
 
@@ -227,6 +228,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   CANCELLED: { provoke: () => interrupt(cancelWrite) },
   DEADLINE_EXCEEDED: { provoke: () => interrupt(outlastDeadline) },
   SHUTTING_DOWN: { provoke: stopUnderWrite },
+  SERVER_BUSY: { metadata: { limit: "bytes_in_flight", max: "65536" }, provoke: fillUp },
   STORAGE_UNAVAILABLE: { provoke: fillDisk },
   INTERNAL: { metadata: { incident: expect.stringMatching(/^[0-9a-f-]{36}$/) }, provoke: corruptRow },
   CAPSULE_NOT_FOUND: refused(
@@ -425,6 +427,23 @@ async function stopUnderWrite(): Promise<Evidence> {
   const second = await startTestServer({ database });
   onTestFinished(() => second.stop());
   return { error, before, after: await snapshot(ledgerCalls(second.ledger)) };
+}
+
+/** Two requests that do not come take the room there is, and the room to wait. */
+async function fillUp(): Promise<Evidence> {
+  const own = await startTestServer({ maxBytesInFlight: 65_536 });
+  onTestFinished(() => own.stop());
+  const calls = ledgerCalls(own.ledger);
+  const { id: session } = await calls.session();
+  const connection = await RawConnection.open(own.address);
+  onTestFinished(() => connection.close());
+  for (let index = 0; index < 2; index++) {
+    connection.start("RecordTurn").write(framed(Buffer.alloc(10), { declared: 70_000 }));
+  }
+  await connection.seen();
+  const before = await snapshot(calls);
+  const error = await failure(calls.turn(session, "", [user("x".repeat(70_000))]));
+  return { error, before, after: await snapshot(calls) };
 }
 
 /** A server that may write no file larger than 8 MB, which the log of its database is soon. */

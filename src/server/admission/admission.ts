@@ -23,6 +23,7 @@ export class Admission {
   readonly slots: CallSlots;
   /** For large requests: one after the other. */
   readonly turns = new Turns();
+  private readonly running = new Set<Promise<unknown>>();
   private readonly requests: ByteBudget;
   private readonly answers: ByteBudget;
   private readonly arriving = new Set<Arrival>();
@@ -45,7 +46,7 @@ export class Admission {
       if (!path.startsWith(countedPaths)) return take();
       const leave = (arrival: Arrival) => this.arriving.delete(arrival);
       const budget = { requests: this.requests, maxRequestBytes };
-      this.current = new Arrival(stream, connection, budget, clock.now(), leave);
+      this.current = new Arrival(stream, connection, budget, clock, leave);
       this.arriving.add(this.current);
       try {
         take();
@@ -67,13 +68,26 @@ export class Admission {
       this.door.guard(http2Server, this.limits.maxConnections);
   }
 
+  /** Counts a call as in work until it is over. */
+  track<T>(call: Promise<T>): Promise<T> {
+    this.running.add(call);
+    const forget = () => this.running.delete(call);
+    call.then(forget, forget);
+    return call;
+  }
+
+  /** Resolves when no call is in work any more: one whose connection is gone may still be. */
+  async idle(): Promise<void> {
+    while (this.running.size > 0) await Promise.allSettled(this.running);
+  }
+
   close(): void {
     clearInterval(this.sweeper);
   }
 
   private sweep(): void {
     const nowMs = this.clock.now();
-    for (const arrival of this.arriving) arrival.expire(nowMs);
+    for (const arrival of this.arriving) arrival.expire();
     if (this.answers.hasWaiting) for (const call of this.sending) call.cutOffIfUnreadSince(nowMs - unreadMs);
     const shed = this.door.takeShed();
     if (shed.connections > 0)

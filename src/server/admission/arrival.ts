@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
+import type { Clock } from "../../domain/clock.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { toServiceError } from "../status.js";
 import type { Admitted } from "../wire-request.js";
@@ -37,10 +38,10 @@ export class Arrival implements Admitted {
     private readonly stream: ServerHttp2Stream,
     readonly connection: object,
     private readonly limits: ArrivalLimits,
-    nowMs: number,
+    private readonly clock: Clock,
     private readonly left: (arrival: Arrival) => void,
   ) {
-    this.dueMs = nowMs + patienceMs;
+    this.dueMs = clock.now() + patienceMs;
     stream.on("data", (chunk: Buffer) => this.read(chunk));
     stream.once("close", () => this.close());
   }
@@ -66,8 +67,8 @@ export class Arrival implements Admitted {
   }
 
   /** Gives up on a request that does not come. */
-  expire(nowMs: number): void {
-    if (nowMs < this.dueMs) return;
+  expire(): void {
+    if (this.clock.now() < this.dueMs) return;
     this.refuse(new QuireError("DEADLINE_EXCEEDED", "the request did not arrive in time"));
   }
 
@@ -94,7 +95,6 @@ export class Arrival implements Admitted {
     const { requests, maxRequestBytes } = this.limits;
     // grpc-js refuses it at the same moment.
     if (declaredBytes > maxRequestBytes) return;
-    this.dueMs += declaredBytes / slowestBytesPerMs;
     const bytes = isCompressed
       ? declaredBytes + Math.min(declaredBytes * maxInflation, maxRequestBytes)
       : declaredBytes;
@@ -104,8 +104,11 @@ export class Arrival implements Admitted {
         return;
       }
       this.stream.pause();
+      // It is no fault of the client's that it waits.
+      this.dueMs = Number.POSITIVE_INFINITY;
       this.endWait = requests.ask(bytes, (hold) => {
         this.hold = hold;
+        this.dueMs = this.clock.now() + patienceMs + declaredBytes / slowestBytesPerMs;
         if (this.isClosed) hold.release();
         else this.stream.resume();
       });
@@ -118,6 +121,8 @@ export class Arrival implements Admitted {
     this.left(this);
     this.endWait?.();
     this.call?.sendStatus(toServiceError(error));
+    // The rest of the request is of no use to anyone.
+    this.stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   private close(): void {

@@ -21,7 +21,7 @@ export class CallSlots {
 
   constructor(private readonly max: number) {
     this.maxPerConnection = Math.ceil(max / 2);
-    this.maxWaiting = 4 * max;
+    this.maxWaiting = 16 * max;
   }
 
   /** A place, at once or when it is the call's turn. What is cancelled meanwhile takes none. */

@@ -34,11 +34,14 @@ export class GuardedCall extends ServerInterceptingCall {
   override start(listener: Listener): void {
     this.inner.start({
       onReceiveMetadata: (metadata) => listener.onReceiveMetadata(metadata),
+      // grpc-js may go on with a call that was cancelled while its request was read.
       onReceiveMessage: (message) => {
+        if (this.isOver) return;
         if (message instanceof WireRequest) message.admitted = this.arrival;
         listener.onReceiveMessage(message);
       },
       onReceiveHalfClose: () => {
+        if (this.isOver) return;
         this.arrival.arrived();
         listener.onReceiveHalfClose();
       },
