@@ -1,4 +1,4 @@
-import { sha256 } from "../domain/hash.js";
+import { hash } from "node:crypto";
 import { type OpenItem, OpenItemKind } from "../domain/turn.js";
 
 /** What waits for an answer. */
@@ -30,9 +30,13 @@ const tagLength = 8;
  */
 export class OpenState {
   private readonly tags: Set<string>;
+  /** In the order in which they were opened. */
+  private readonly items = new Map<string, TrackedItem>();
+  /** By call, the approvals for it. */
+  private readonly approvals = new Map<string, string[]>();
 
   private constructor(
-    private items: TrackedItem[],
+    items: readonly TrackedItem[],
     seen: string,
     private gone: OpenItem[],
     /** Whether a message other than a system one has been seen. */
@@ -42,6 +46,7 @@ export class OpenState {
     /** Whether the parent awaits answers, so that this turn may begin with them. */
     readonly continues: boolean,
   ) {
+    for (const item of items) this.track(item);
     this.tags = new Set();
     for (let at = 0; at < seen.length; at += tagLength) this.tags.add(seen.slice(at, at + tagLength));
   }
@@ -55,7 +60,7 @@ export class OpenState {
   static parse(json: string): OpenState {
     const data = JSON.parse(json) as OpenStateData;
     return new OpenState(
-      [...data.open],
+      data.open,
       data.seen ?? "",
       [...(data.abandoned ?? [])],
       data.started ?? false,
@@ -67,7 +72,7 @@ export class OpenState {
   /** For a turn that goes on. */
   toJson(): string {
     const data: OpenStateData = {
-      open: this.items,
+      open: this.waiting,
       seen: [...this.tags].join(""),
       abandoned: this.gone,
       started: this.started,
@@ -79,16 +84,16 @@ export class OpenState {
 
   /** For a finished turn: only what the next one must answer. */
   toFinishedJson(): string {
-    return JSON.stringify({ open: this.items });
+    return JSON.stringify({ open: this.waiting });
   }
 
   get open(): readonly OpenItem[] {
-    return this.items.map(({ kind, id }) => ({ kind, id }));
+    return this.waiting.map(({ kind, id }) => ({ kind, id }));
   }
 
   /** The same, for the turn after this one. */
-  get waiting(): readonly WaitingItem[] {
-    return this.items;
+  get waiting(): readonly TrackedItem[] {
+    return [...this.items.values()];
   }
 
   get abandoned(): readonly OpenItem[] {
@@ -96,7 +101,7 @@ export class OpenState {
   }
 
   isOpen(kind: OpenItemKind, id: string): boolean {
-    return this.items.some((item) => item.kind === kind && item.id === id);
+    return this.items.has(keyOf(kind, id));
   }
 
   /** Whether this turn had a call or approval of this id, or the parent left it open. */
@@ -105,36 +110,51 @@ export class OpenState {
   }
 
   openItem(kind: OpenItemKind, id: string, forCallId?: string): void {
-    this.items.push({ kind, id, inherited: false, ...(forCallId ? { forCallId } : {}) });
+    this.track({ kind, id, inherited: false, ...(forCallId ? { forCallId } : {}) });
     this.tags.add(tagOf(kind, id));
+  }
+
+  private track(item: TrackedItem): void {
+    const key = keyOf(item.kind, item.id);
+    this.items.set(key, item);
+    if (item.forCallId)
+      this.approvals.set(item.forCallId, [...(this.approvals.get(item.forCallId) ?? []), key]);
   }
 
   /** Closes an item; a call that is answered no longer needs its approval. */
   close(kind: OpenItemKind, id: string): void {
-    this.items = this.items.filter(
-      (item) =>
-        !(item.kind === kind && item.id === id) &&
-        !(kind === OpenItemKind.TOOL_CALL && item.forCallId === id),
-    );
-    this.tags.add(tagOf(kind, id));
+    const closed = this.items.get(keyOf(kind, id));
+    this.items.delete(keyOf(kind, id));
+    // What this turn opened has its tag.
+    if (closed?.inherited !== false) this.tags.add(tagOf(kind, id));
+    if (kind !== OpenItemKind.TOOL_CALL) return;
+    for (const approval of this.approvals.get(id) ?? []) this.items.delete(approval);
   }
 
   /** Leaves the parent's items unanswered for good. */
   abandonInherited(): void {
-    this.gone = [
-      ...this.gone,
-      ...this.items.filter((item) => item.inherited).map(({ kind, id }) => ({ kind, id })),
-    ];
-    this.items = this.items.filter((item) => !item.inherited);
+    const inherited = this.waiting.filter((item) => item.inherited);
+    this.gone = [...this.gone, ...inherited.map(({ kind, id }) => ({ kind, id }))];
+    for (const { kind, id } of inherited) this.items.delete(keyOf(kind, id));
   }
 
   get hasInherited(): boolean {
-    return this.items.some((item) => item.inherited);
+    return this.waiting.some((item) => item.inherited);
   }
 }
 
+function keyOf(kind: OpenItemKind, id: string): string {
+  return `${kind}/${id}`;
+}
+
+/** The last one is asked for twice: whether it was seen, and then to be so. */
+let lastTag = { key: "", tag: "" };
+
 function tagOf(kind: OpenItemKind, id: string): string {
-  return sha256(Buffer.from(`${kind}/${id}`))
-    .toString("base64url")
-    .slice(0, tagLength);
+  const key = keyOf(kind, id);
+  if (lastTag.key !== key) {
+    const tag = hash("sha256", key, "base64url").slice(0, tagLength);
+    lastTag = { key, tag };
+  }
+  return lastTag.tag;
 }
