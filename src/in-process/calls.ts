@@ -1,10 +1,13 @@
 import { setMaxListeners } from "node:events";
+import { untilAborted } from "../domain/until-aborted.js";
 import { QuireError } from "../errors/quire-error.js";
+import { FairTurns } from "./fair-turns.js";
 
 /** The calls into one engine: what stops each of them, and what must be over before the engine closes. */
 export class Calls {
   private readonly closing = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
+  private readonly turns = new FairTurns();
 
   constructor() {
     // Every stream listens to it.
@@ -17,11 +20,12 @@ export class Calls {
     const { signal, release } = follow([given]);
     try {
       signal.throwIfAborted();
-      return await unlessAborted(this.tracked(work(signal)), signal);
+      return await untilAborted(this.tracked(work(signal)), signal);
     } catch (thrown) {
       throw failure(thrown, signal);
     } finally {
       release();
+      await this.turns.nextIfDue();
     }
   }
 
@@ -36,8 +40,9 @@ export class Calls {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const next = await unlessAborted(this.tracked(answers.next()), signal);
+        const next = await untilAborted(this.tracked(answers.next()), signal);
         if (next.done) break;
+        await this.turns.nextIfDue();
         yield next.value;
       }
       signal.throwIfAborted();
@@ -90,14 +95,6 @@ function cancellation(reason: unknown): QuireError {
   return reason instanceof Error && reason.name === "TimeoutError"
     ? new QuireError("DEADLINE_EXCEEDED", "the deadline passed; the work was stopped")
     : new QuireError("CANCELLED", "the caller went away; the work was stopped");
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 /** When the work ended because it was told to, the signal knows best why. */

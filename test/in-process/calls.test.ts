@@ -84,3 +84,25 @@ test("in process: close ends the streams, refuses what follows, and leaves nothi
   expect(child.stderr).toBe("");
   expect(child.stdout.trim()).toBe("watching SHUTTING_DOWN SHUTTING_DOWN");
 });
+
+test("in process: calls without a pause let timers run and turns be written", async () => {
+  const quire = await testQuire();
+  await seed(quire, "atlas", 1);
+  const event = { content: [text("and now?")] };
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => quire.ledger.getSession({ session: "atlas" }),
+    () => quire.assembly.countTokens({ texts: ["a"] }),
+    () => quire.assembly.buildContext({ context: { session: "atlas", capsule: "atlas", event } }),
+    () => collected(quire.ledger.streamHistory({ thread: { $case: "session", value: "atlas" } })),
+    () => refusal(quire.ledger.getSession({ session: "nobody" })),
+  ];
+  for (const [index, call] of calls.entries()) {
+    let isWritten = false;
+    quire.ledger.createSession({ label: `beside-${index}` }).then(() => {
+      isWritten = true;
+    });
+    // Thousands would pass before anything else, if ever.
+    for (let made = 0; !isWritten && made < 50_000; made++) await call();
+    expect(isWritten, `${call}`).toBe(true);
+  }
+});
