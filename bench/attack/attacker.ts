@@ -6,13 +6,14 @@ import { Target } from "./target.js";
 
 /** One attack in a process of its own, which steps back where others want the CPU. */
 const attack = attacks[process.argv[2]!]!;
+const boundMs = attack.boundMs ?? attackBoundMs;
 let target: Target;
 let run: (signal: AbortSignal) => Promise<unknown>;
 
 process.on("message", async (message: { address: string } | "go") => {
   if (message === "go") {
     setPriority(5);
-    const signal = AbortSignal.timeout(attackBoundMs);
+    const signal = AbortSignal.timeout(boundMs);
     setMaxListeners(0, signal);
     const bound = new Promise((resolve) => signal.addEventListener("abort", resolve));
     const report = () => process.send?.({ tally: target.tally });
@@ -22,7 +23,7 @@ process.on("message", async (message: { address: string } | "go") => {
     report();
     process.send?.({ done: true });
   } else {
-    target = new Target(message.address, attackBoundMs);
+    target = new Target(message.address, boundMs);
     try {
       run = await attack.prepare(target);
     } catch (error) {

@@ -6,6 +6,7 @@ import type { ServerFlags } from "./attack.js";
 import { attackBoundMs, quietMs, recoveryBoundMs, setUpBoundMs } from "./bounds.js";
 import type { Tally } from "./caller.js";
 import { Child } from "./child.js";
+import { attacks } from "./kinds.js";
 import type { Stall } from "./stalls.js";
 
 export interface Waits {
@@ -60,7 +61,8 @@ export async function underAttack(
     if (!(await prober.next(setUpBoundMs))) return undefined;
     attacker.tell({ address });
     if (!(await attacker.next(setUpBoundMs))) return undefined;
-    return await measure({ server, prober, attacker, echo });
+    const boundMs = attacks[name]!.boundMs ?? attackBoundMs;
+    return await measure({ server, prober, attacker, echo }, boundMs);
   } finally {
     for (const child of children) await child.kill();
     rmSync(folder, { recursive: true, force: true });
@@ -74,7 +76,7 @@ interface Cast {
   readonly echo: Child;
 }
 
-async function measure({ server, prober, attacker, echo }: Cast): Promise<Outcome> {
+async function measure({ server, prober, attacker, echo }: Cast, boundMs: number): Promise<Outcome> {
   const probing = async () => {
     prober.tell("start");
     await prober.next(setUpBoundMs);
@@ -96,7 +98,7 @@ async function measure({ server, prober, attacker, echo }: Cast): Promise<Outcom
   echo.resetStall();
   await probing();
   attacker.tell("go");
-  await attacker.next(attackBoundMs + 3_000);
+  await attacker.next(boundMs + 3_000);
   await attacker.kill();
   const endedAt = performance.now();
   const attacked = await probed();

@@ -15,6 +15,7 @@ const { path } = LedgerServiceService.recordTurn;
 
 /** Forty requests of 28 MB at once, each over a connection of its own. */
 export const largeRequests: Attack = {
+  boundMs: 40_000,
   async prepare(target) {
     const labels = await target.sessions(40);
     const parts = Array.from({ length: 7 }, (_, at) => text(prose(seeded(at), 4 * megabyte)));
