@@ -207,11 +207,11 @@ describe("a unary call", () => {
     const second = rawUnary(server.address, "RecordTurn", RecordTurnRequest.encode(request).finish(), {
       "grpc-timeout": "200m",
     });
-    const third = ledger.session({ label: "waits, too" });
+    const third = ledger.turn(other, "", [user("waits, too")]);
     expect((await second).code).toBe(Code.DEADLINE_EXCEEDED);
     file.exec("ROLLBACK");
     expect((await first).depth).toBe(1);
-    expect((await third).label).toBe("waits, too");
-    expect(await allTurns(ledger, { session: other, scope: TurnScope.WRITTEN })).toEqual([]);
+    const written = await third;
+    expect(await allTurns(ledger, { session: other, scope: TurnScope.WRITTEN })).toEqual([written]);
   });
 });

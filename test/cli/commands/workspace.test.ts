@@ -191,7 +191,7 @@ describe("quire workspace push --watch", () => {
     await withWorkspaces({ address: server.address }, async (workspaces) => {
       const watching = watchWorkspace(workspaces, {
         folder,
-        name: "watched",
+        name: basename(folder),
         signal: stopped.signal,
         onPush: (report) => {
           reports.push(report);
