@@ -81,7 +81,7 @@ describe("an embedded summarizer", () => {
 
 describe("identifiers of open work", () => {
   test("are the same in a thread or not", async () => {
-    for (const size of [2, 300]) {
+    for (const size of [2, 2_000]) {
       const folded = Array.from({ length: size }, (_, at) =>
         turn(at, says("USER", `TODO: look at src/file-${at % 40}.ts`)),
       );

@@ -13,8 +13,10 @@ const module = "src/assembly/compaction/fold-work.ts";
 const summarizing = task<typeof summarizePacked>(module, "summarizePacked");
 const finding = task<typeof openIdentifiersOf>(module, "openIdentifiersOf");
 const transcribing = task<typeof transcriptOfPacked>(module, "transcriptOfPacked");
-/** Folds up to this are worked on at once: a few milliseconds, less than a thread takes to hear of them. */
-const INLINE_BYTES = 8_192;
+/** Folds up to this are worked on at once: some milliseconds, where the first use of a thread takes some hundred. */
+const SUMMARIZED_BYTES = 8_192;
+/** Looking for identifiers and counting cost much less than choosing sentences. */
+const READ_BYTES = 32_768;
 
 /** A summarizer that needs no network and costs nothing. Long folds are summarized in a worker thread, in the same words. */
 export function embeddedSummarizer(
@@ -31,9 +33,8 @@ export function embeddedSummarizer(
       signal.throwIfAborted();
       const turns = given.turns.map(pack);
       const input = { strategy, task: { ...given, turns } };
-      const text = isSmall(turns, given.previousSummary.length)
-        ? summarizePacked(input)
-        : await offload.run(summarizing, input, signal);
+      const isSmall = bytesOf(turns) + given.previousSummary.length <= SUMMARIZED_BYTES;
+      const text = isSmall ? summarizePacked(input) : await offload.run(summarizing, input, signal);
       return { text, cost: { inputTokens: 0, outputTokens: 0 } };
     },
   };
@@ -52,7 +53,7 @@ export async function findOpenIdentifiers(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const input = { folded: folded.map(pack), kept: kept.map(pack) };
-  return isSmall([...input.folded, ...input.kept])
+  return bytesOf(input.folded) + bytesOf(input.kept) <= READ_BYTES
     ? openIdentifiersOf(input)
     : offload.run(finding, input, signal);
 }
@@ -65,9 +66,11 @@ export async function transcribe(
   mostTokens = Number.POSITIVE_INFINITY,
 ): Promise<readonly (readonly PricedEntry[])[]> {
   const input = { turns: folded.map(pack), mostTokens };
-  return isSmall(input.turns) ? transcriptOfPacked(input) : offload.run(transcribing, input, signal);
+  return bytesOf(input.turns) <= READ_BYTES
+    ? transcriptOfPacked(input)
+    : offload.run(transcribing, input, signal);
 }
 
-function isSmall(turns: readonly PackedFold[], moreBytes = 0): boolean {
-  return turns.reduce((sum, { wire }) => sum + wire.length, moreBytes) <= INLINE_BYTES;
+function bytesOf(turns: readonly PackedFold[]): number {
+  return turns.reduce((sum, { wire }) => sum + wire.length, 0);
 }

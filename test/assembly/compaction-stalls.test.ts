@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { assistant, user } from "../support/messages.js";
+import { tight } from "./compacted-session.js";
+import { fold } from "./fold.js";
+import { openedEngine } from "./opened-engine.js";
+
+const lines = Array.from({ length: 100_000 }, (_, line) => `word${line % 7_000}`).join("\n");
+
+/** A session with a turn of 100,000 one-word lines, and a few short ones after it. */
+async function sessionOfLines() {
+  const { quire } = await openedEngine();
+  await quire.capsules.putCapsule({ name: "atlas", body: { persona: { corePrompt: "You help." } } });
+  await quire.ledger.createSession({ label: "desk" });
+  let parentTurnId = "";
+  for (const said of [lines, "And then?", "And now?", "And after that?", "So?"]) {
+    const messages = [user(said), assistant("Fine.")];
+    const { turn } = await quire.ledger.recordTurn({ session: "desk", parentTurnId, messages });
+    parentTurnId = turn!.id;
+  }
+  return quire;
+}
+
+/** How often the event loop came round while some work was done. */
+async function turnsDuring(work: () => Promise<void>): Promise<number> {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  await work();
+  clearInterval(timer);
+  return turns;
+}
+
+describe("a turn of 100,000 one-word lines", () => {
+  test.each([
+    "summary",
+    "importance",
+    "time_decay",
+  ])("is compacted by %s while the event loop runs", async (strategy) => {
+    const quire = await sessionOfLines();
+    const turns = await turnsDuring(async () => {
+      const { compaction } = await quire.ledger.compact({ session: "desk", keepTurns: 1, strategy });
+      expect(compaction).toMatchObject({ summarizedTurns: 4, strategy });
+    });
+    expect(turns).toBeGreaterThan(20);
+  });
+
+  test("is compacted by an assembly while the event loop runs", async () => {
+    const quire = await sessionOfLines();
+    const turns = await turnsDuring(async () => {
+      const { compaction } = await fold(quire.assembly.assemble({ context: tight("desk", 10_000) }));
+      expect(compaction.map(({ $case }) => $case)).toEqual(["started", "finished"]);
+    });
+    expect(turns).toBeGreaterThan(20);
+  });
+});
