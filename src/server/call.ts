@@ -179,7 +179,10 @@ function opened<Request>(
   return request;
 }
 
-/** Aborts when the client cancels, when its deadline passes (grpc-js cancels then, too), or when the server gives up waiting. */
+/** Longer than a timer can wait. */
+const foreverMs = 2 ** 31 - 1;
+
+/** Aborts when the client cancels, when its deadline passes, or when the server gives up waiting. */
 function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const stop = () =>
@@ -189,10 +192,15 @@ function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: Abor
   call.on("cancelled", () => {
     if (!isDone) controller.abort(cancellation(call));
   });
+  // grpc-js says that a deadline passed when it can tell the client, and not while the client reads nothing.
+  const leftMs = (deadlineOf(call) ?? Number.POSITIVE_INFINITY) - Date.now();
+  const timer =
+    leftMs < foreverMs ? setTimeout(() => controller.abort(cancellation(call)), leftMs) : undefined;
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
   const release = () => {
     isDone = true;
+    clearTimeout(timer);
     stopping.removeEventListener("abort", stop);
   };
   return { signal: controller.signal, release };

@@ -26,6 +26,7 @@ import { failure, startTestServer, type TestServer, wireError } from "../support
 import { CapturedLog } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
+import { framed, RawConnection } from "./raw-connection.js";
 import { rawBatches, rawMessages } from "./raw-history.js";
 
 const kilobyte = 1024;
@@ -72,7 +73,7 @@ describe("a stream that nobody reads on", () => {
       await running.stop();
       await engine.close();
     });
-    return { client, log, readCount: () => reads.mock.calls.length };
+    return { address: running.addresses[0]!, client, log, readCount: () => reads.mock.calls.length };
   }
 
   /** Gives what still reads its chance: when it is over, hardly anything more is read. No test may count on it. */
@@ -120,6 +121,18 @@ describe("a stream that nobody reads on", () => {
     await sleep(150);
     expect(readCount()).toBe(ended);
     expect(ended).toBeLessThan(60);
+  });
+
+  test("of a client that neither reads nor resets ends at its deadline", async () => {
+    const session = await longSession(ledger, 60, [large(megabyte / 2)]);
+    const { address, log } = await startObserved();
+    const connection = await RawConnection.open(address);
+    onTestFinished(() => connection.close());
+    connection
+      .start("StreamHistory", { "grpc-timeout": "2S" })
+      .end(framed(StreamHistoryRequest.encode(ofSession(session)).finish()));
+    const line = await log.find((entry) => entry.method === "StreamHistory");
+    expect(line).toMatchObject({ reason: "DEADLINE_EXCEEDED", msg: "call refused" });
   });
 
   test("of 50 MB holds a few megabytes of the server's memory, and all of it comes when it is read", async () => {
