@@ -3,6 +3,12 @@ import { QuireError } from "../../errors/quire-error.js";
 /** Ends a call's stay at work. Calling it again does nothing. */
 export type Leave = () => void;
 
+/**
+ * Reads from the embedded database never leave the turn of the event loop that they start in. Others must be heard in
+ * between, above all those who cancel. A commit takes as many writes.
+ */
+const maxStartsPerTurn = 64;
+
 interface Waiting {
   readonly admit: () => void;
 }
@@ -14,6 +20,8 @@ interface Waiting {
 export class CallSlots {
   private atWork = 0;
   private waitingCalls = 0;
+  private startedThisTurn = 0;
+  private isTurning = false;
   private readonly atWorkBy = new Map<object, number>();
   private readonly waiting = new Map<object, Set<Waiting>>();
   private readonly maxPerConnection: number;
@@ -47,11 +55,17 @@ export class CallSlots {
   }
 
   private hasPlaceFor(connection: object): boolean {
-    return this.atWork < this.max && (this.atWorkBy.get(connection) ?? 0) < this.maxPerConnection;
+    return (
+      this.startedThisTurn < maxStartsPerTurn &&
+      this.atWork < this.max &&
+      (this.atWorkBy.get(connection) ?? 0) < this.maxPerConnection
+    );
   }
 
   private take(connection: object): Leave {
     this.atWork++;
+    this.startedThisTurn++;
+    this.afterTurn();
     this.atWorkBy.set(connection, (this.atWorkBy.get(connection) ?? 0) + 1);
     let isIn = true;
     return () => {
@@ -61,11 +75,21 @@ export class CallSlots {
       const left = this.atWorkBy.get(connection)! - 1;
       if (left > 0) this.atWorkBy.set(connection, left);
       else this.atWorkBy.delete(connection);
-      this.admitNext();
+      this.afterTurn();
     };
   }
 
-  private admitNext(): void {
+  private afterTurn(): void {
+    if (this.isTurning) return;
+    this.isTurning = true;
+    setImmediate(() => {
+      this.isTurning = false;
+      this.startedThisTurn = 0;
+      while (this.waitingCalls > 0 && this.admitNext());
+    });
+  }
+
+  private admitNext(): boolean {
     for (const [connection, queue] of this.waiting) {
       if (!this.hasPlaceFor(connection)) continue;
       const [next] = queue;
@@ -73,8 +97,9 @@ export class CallSlots {
       // To the end of the line, for its others.
       if (this.waiting.delete(connection)) this.waiting.set(connection, queue);
       next!.admit();
-      return;
+      return true;
     }
+    return false;
   }
 
   private remove(connection: object, entry: Waiting): void {

@@ -15,6 +15,26 @@ describe("call slots", () => {
     expect(slots.enter(other, never)).toBeTypeOf("function");
   });
 
+  test("no more than 64 start in one turn of the event loop", async () => {
+    const slots = new CallSlots(1_000);
+    const connection = {};
+    let started = 0;
+    const startAndEnd = async () => {
+      const leave = await slots.enter(connection, never);
+      started++;
+      leave();
+    };
+    const all = Array.from({ length: 200 }, startAndEnd);
+    const counts: number[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      await null;
+      counts.push(started);
+      await settled();
+    }
+    await Promise.all(all);
+    expect(counts).toEqual([64, 128, 192, 200]);
+  });
+
   test("those who wait are let in connection by connection", async () => {
     const slots = new CallSlots(2);
     const [a, b, c] = [{}, {}, {}];
