@@ -49,7 +49,6 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
     "grpc.max_connection_idle_ms": maxIdleMs,
     // Finds peers that are gone without a word: their watches would stay for ever.
     "grpc.keepalive_time_ms": keepaliveMs,
-    "grpc.enable_channelz": 0,
     interceptors: [admission.interceptor],
   });
   const stopping = new AbortController();
