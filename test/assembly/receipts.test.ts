@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failure } from "../support/server.js";
+import { failures } from "../support/server.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { type ServedDesk, serveDesk, serveFolder } from "./served-desk.js";
 import { deskRequest, putCapsule, setUpTravelDesk } from "./travel-desk.js";
@@ -41,11 +41,11 @@ describe("a receipt", () => {
     const receiptId = await assemblyOf(desk);
     await desk.engine.assembly.receipts.flush();
     await desk.quire.ledger.deleteSession({ session: "desk" });
-    for (const call of [
+    for (const error of await failures([
       desk.quire.assembly.getReceipt({ receiptId }),
       desk.quire.assembly.replayContext({ receiptId }),
-    ]) {
-      expect(await failure(call)).toMatchObject({
+    ])) {
+      expect(error).toMatchObject({
         reason: "RECEIPT_NOT_FOUND",
         metadata: { receipt_id: receiptId },
       });
@@ -59,8 +59,8 @@ describe("a receipt", () => {
       assembly.replayContext({ receiptId: noReceipt }),
       assembly.compareReceipts({ firstReceiptId: noReceipt, secondReceiptId: noReceipt }),
     ];
-    for (const call of calls)
-      expect(await failure(call)).toMatchObject({
+    for (const error of await failures(calls))
+      expect(error).toMatchObject({
         reason: "RECEIPT_NOT_FOUND",
         metadata: { receipt_id: noReceipt },
       });
@@ -76,8 +76,8 @@ describe("a receipt", () => {
       quire.assembly.replayContext({ receiptId }),
       quire.assembly.compareReceipts({ firstReceiptId: receiptId, secondReceiptId: receiptId }),
     ];
-    for (const call of calls)
-      expect(await failure(call)).toMatchObject({
+    for (const error of await failures(calls))
+      expect(error).toMatchObject({
         reason: "RECEIPT_EXPIRED",
         metadata: { receipt_id: receiptId },
       });

@@ -1,7 +1,7 @@
 import { status as Code } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CapsuleBody } from "../../src/contract/gen/quire/v1/capsule.js";
-import { failure, startTestServer, type TestServer } from "../support/server.js";
+import { failure, failures, startTestServer, type TestServer } from "../support/server.js";
 import { body, type CapsuleCalls, connectCapsules, learner } from "./capsule-calls.js";
 
 let server: TestServer;
@@ -29,9 +29,8 @@ describe("errors of capsules", () => {
       capsules.recordOutcome({ capsule: "nobody", needed: { system: 1 }, score: 1 }),
       capsules.putCapsule({ name: "nobody", body: body(), expectedVersion: 1 }),
     ];
-    for (const call of calls) {
-      expect(await failure(call)).toMatchObject({ reason: "CAPSULE_NOT_FOUND", code: Code.NOT_FOUND });
-    }
+    for (const error of await failures(calls))
+      expect(error).toMatchObject({ reason: "CAPSULE_NOT_FOUND", code: Code.NOT_FOUND });
     const version = await failure(capsules.getCapsule({ name: "atlas", version: 2 }));
     expect(version).toMatchObject({
       reason: "CAPSULE_NOT_FOUND",
@@ -72,7 +71,7 @@ describe("errors of capsules", () => {
       capsules.listCapsuleVersions({ name: "pupil", pageToken: nextPageToken }),
       capsules.listCapsuleVersions({ name: "atlas", pageToken: versions.nextPageToken }),
     ];
-    for (const call of calls) expect((await failure(call)).reason).toBe("PAGE_TOKEN_INVALID");
+    for (const { reason } of await failures(calls)) expect(reason).toBe("PAGE_TOKEN_INVALID");
   });
 });
 

@@ -117,3 +117,8 @@ export async function failure(promise: Promise<unknown>): Promise<WireError> {
   }
   throw new Error("the call succeeded");
 }
+
+/** What became of calls that were made at once and must all fail. To await them one by one would leave some unheard. */
+export function failures(promises: readonly Promise<unknown>[]): Promise<WireError[]> {
+  return Promise.all(promises.map(failure));
+}

@@ -150,7 +150,7 @@ export class ReceiptStore implements MemoryUse {
 
   private async writeWaiting(): Promise<void> {
     let left = this.waiting.size;
-    while (left > 0) {
+    while (left > 0 && !this.database.lost.aborted) {
       const batch = this.waiting.oldest(left, batchBytes);
       if (batch.length === 0 || !(await this.writeBatch(batch))) return;
       left -= batch.length;
