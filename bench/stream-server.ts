@@ -8,6 +8,7 @@ import {
 import { systemClock, systemIds } from "../src/domain/clock.js";
 import { createLedger } from "../src/ledger/ledger.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
+import { Offload } from "../src/offload/offload.js";
 import { Admission } from "../src/server/admission/admission.js";
 import { serverStream } from "../src/server/call.js";
 import { method } from "../src/server/method.js";
@@ -42,6 +43,7 @@ const deps = {
   logger,
   clock: systemClock,
   ids: systemIds,
+  offload: new Offload(1),
   admission: new Admission(loadConfig({ env: {}, flags: {} }), systemClock, logger),
   stopping: new AbortController().signal,
   draining: new AbortController().signal,

@@ -7,9 +7,11 @@ import type {
 } from "@grpc/grpc-js";
 import type { Clock, Ids } from "../domain/clock.js";
 import { QuireError } from "../errors/quire-error.js";
+import type { Offload } from "../offload/offload.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Admission } from "./admission/admission.js";
 import type { Leave } from "./admission/call-slots.js";
+import { openLarge } from "./large-request.js";
 import { type EncodedResponse, size, wireRequest } from "./method.js";
 import { toServiceError } from "./status.js";
 import type { WireRequest } from "./wire-request.js";
@@ -27,6 +29,7 @@ export interface CallDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly admission: Admission;
+  readonly offload: Offload;
   /** Aborts when the server no longer waits for calls that go on. */
   readonly stopping: AbortSignal;
   /** Aborts when the server is told to stop: calls without an end of their own end then. */
@@ -160,20 +163,20 @@ function atWork<Request, T>(
 
 /** The request, decoded and found valid. */
 function opened<Request>(
-  { admission }: CallDeps,
+  { admission, offload }: CallDeps,
   wire: WireRequest<Request>,
   name: string,
   validate: (request: Request) => void,
   signal: AbortSignal,
 ): Request | Promise<Request> {
-  function* steps() {
-    const request = wire.open(name);
-    yield;
-    validate(request);
-    yield;
-    return request;
+  if (wire.size > largeBytes) {
+    return admission.turns.run(signal, async (nextTurn) => {
+      const request = await openLarge(offload, wire, name, signal);
+      await nextTurn();
+      validate(request);
+      return request;
+    });
   }
-  if (wire.size > largeBytes) return admission.turns.run(steps(), signal);
   const request = wire.open(name);
   validate(request);
   return request;

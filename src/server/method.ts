@@ -29,7 +29,8 @@ export function method<Request, Response>(
   return {
     ...definition,
     fromPartial: (partial) => request.fromPartial(partial),
-    requestDeserialize: (bytes) => new WireRequest(bytes, request) as Request,
+    requestDeserialize: (bytes) =>
+      new WireRequest(bytes, definition.path, (reader) => request.decode(reader)) as Request,
     responseSerialize: (value) =>
       Array.isArray(value) ? joined(value) : Buffer.from(response.encode(value).finish()),
   };

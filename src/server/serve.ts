@@ -56,7 +56,14 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
   // Every call that runs listens to one of them.
   setMaxListeners(0, stopping.signal, draining.signal);
   const signals = { stopping: stopping.signal, draining: draining.signal };
-  const deps = { logger, clock: systemClock, ids: systemIds, admission, ...signals };
+  const deps = {
+    logger,
+    clock: systemClock,
+    ids: systemIds,
+    admission,
+    offload: rooms.assembly.offload,
+    ...signals,
+  };
   server.addService(ledgerService, grpcHandlers(deps, ledgerHandlers(rooms.ledger, rooms.assembly)));
   server.addService(capsuleService, grpcHandlers(deps, capsuleHandlers(rooms.capsules)));
   server.addService(workspaceService, grpcHandlers(deps, workspaceHandlers(rooms.workspaces)));

@@ -8,11 +8,25 @@ interface Codec<T> {
 
 const noHash = Buffer.alloc(0);
 
+/** Hashes of requests that were made with them, in a worker thread. */
+const knownHashes = new WeakMap<object, Buffer>();
+
+export function keepHash(request: object, hash: Buffer): void {
+  knownHashes.set(request, hash);
+}
+
 /**
- * What makes a write idempotent. The hash is over the decoded request with its maps in order and without the fields that
- * only the server sets, so that the same request counts as the same from any client library, whatever order it writes
- * maps in.
+ * Over the decoded request with its maps in order and without the fields that only the server sets, so that the same request
+ * counts as the same from any client library, whatever order it writes maps in.
  */
+export function requestHash<Request extends object>(
+  request: Request,
+  encode: (request: Request) => Uint8Array,
+): Buffer {
+  return knownHashes.get(request) ?? sha256(encode(canonical(request)));
+}
+
+/** What makes a write idempotent. */
 export function writeKey<Request extends { readonly requestId: string }, Answer>(
   tenantId: string,
   method: string,
@@ -25,7 +39,8 @@ export function writeKey<Request extends { readonly requestId: string }, Answer>
     tenantId,
     method,
     requestId,
-    requestHash: requestId === "" ? noHash : sha256(requestCodec.encode(canonical(request)).finish()),
+    requestHash:
+      requestId === "" ? noHash : requestHash(request, (value) => requestCodec.encode(value).finish()),
     encode: (answer) => Buffer.from(answerCodec.encode(answer).finish()),
     decode: (bytes) => answerCodec.decode(bytes),
   };

@@ -2,16 +2,13 @@
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Runs the steps of a piece of work, when those before it are through. The loop turns between the steps, too. */
-  run<T>(work: Generator<void, T>, signal: AbortSignal): Promise<T> {
-    const result = this.last.then(async () => {
-      for (;;) {
-        await new Promise((next) => setImmediate(next));
-        signal.throwIfAborted();
-        const step = work.next();
-        if (step.done) return step.value;
-      }
-    });
+  /** Does a piece of work when those before it are through. `nextTurn` lets others be served in the middle of it. */
+  run<T>(signal: AbortSignal, work: (nextTurn: () => Promise<void>) => Promise<T>): Promise<T> {
+    const nextTurn = async () => {
+      await new Promise((next) => setImmediate(next));
+      signal.throwIfAborted();
+    };
+    const result = this.last.then(nextTurn).then(() => work(nextTurn));
     this.last = result.catch(() => undefined);
     return result;
   }

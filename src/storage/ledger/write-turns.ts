@@ -89,6 +89,8 @@ export class TurnWriter {
   }
 }
 
+const largeBytes = 1024 * 1024;
+
 const tenantOf = (write: AnyWrite) => write.key.tenantId;
 
 /** One transaction's worth of writes, with one statement per table. */
@@ -113,8 +115,16 @@ class TurnBatch {
     await this.replayAnswered();
     await this.planPending();
     if (this.sql.dialect === "postgresql") await this.replayRefused();
+    await this.letOthersRun();
     await this.store();
+    await this.letOthersRun();
     return this.writes.map((write) => this.outcomes.get(write) ?? { kind: "deferred" });
+  }
+
+  /** To hash, to store and to commit a large turn takes a while each, and SQLite does it in this thread. */
+  private async letOthersRun(): Promise<void> {
+    const bytes = this.writes.reduce((sum, write) => sum + write.bytes, 0);
+    if (bytes > largeBytes) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** An erasure decides from all heads what to remove, so no head may move meanwhile. SQLite has one writer anyway. */

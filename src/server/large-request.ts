@@ -1,0 +1,46 @@
+import { keepEncoded } from "../ledger/message-codec.js";
+import { type Offload, task } from "../offload/offload.js";
+import type { decodeRequest } from "./decode-request.js";
+import { heldMessages } from "./held-messages.js";
+import { malformed, type WireRequest } from "./wire-request.js";
+import { keepHash } from "./write-key.js";
+
+const decoding = task<typeof decodeRequest>("src/server/decode-request.ts", "decodeRequest");
+
+/**
+ * Decodes a large request in a worker thread, where its hash and the stored form of its messages are made as well: what is
+ * left here is to take over the strings, a fraction of the work.
+ */
+export async function openLarge<Request>(
+  offload: Offload,
+  wire: WireRequest<Request>,
+  name: string,
+  signal: AbortSignal,
+): Promise<Request> {
+  const { path } = wire;
+  const answer = await offload.run(decoding, { path, bytes: wire.take() }, signal);
+  if ("failure" in answer) throw malformed(name, new RangeError(answer.failure));
+  const request = revived(answer.request) as Request & object;
+  if (answer.hash) keepHash(request, Buffer.from(answer.hash));
+  heldMessages(request).forEach((message, index) => {
+    const parts = answer.encodedParts[index];
+    if (parts) keepEncoded(message.parts, asBuffer(parts));
+  });
+  return request;
+}
+
+/** A clone has plain arrays of bytes where the decoder gives buffers. */
+function revived(value: unknown): unknown {
+  if (value instanceof Uint8Array) return asBuffer(value);
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  const fields = value as Record<string, unknown>;
+  for (const key of Object.keys(fields)) {
+    const field = fields[key];
+    if (typeof field === "object" && field !== null) fields[key] = revived(field);
+  }
+  return value;
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
+}
