@@ -84,6 +84,5 @@ export async function findAnswer(
 ): Promise<StoredAnswerRow | undefined> {
   const { tenantId, method, requestId } = key;
   if (requestId === "") return undefined;
-  const where = { tenantId_method_requestId: { tenantId, method, requestId } };
-  return (await client.storedAnswer.findUnique({ where })) ?? undefined;
+  return (await client.storedAnswer.findFirst({ where: { tenantId, method, requestId } })) ?? undefined;
 }

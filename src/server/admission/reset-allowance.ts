@@ -1,7 +1,9 @@
-/** Who cancels everything at once is no flood: a connection has about this many calls. */
-const burst = 1_000;
-/** Deadlines that pass are resets, too; to drop so many costs next to nothing. */
-const perSecond = 100;
+/**
+ * Who cancels hundreds of calls at once is no flood. Both are a little below what nghttp2 allows (1,000, and 33 a second), which
+ * closes the connection without a word.
+ */
+const burst = 900;
+const perSecond = 20;
 
 /** How many calls a connection may still reset. It fills up again with time. */
 export class ResetAllowance {

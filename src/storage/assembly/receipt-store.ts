@@ -101,9 +101,7 @@ export class ReceiptStore implements MemoryUse {
   async find(tenantId: string, id: string): Promise<StoredReceipt | undefined> {
     const waiting = this.waiting.find(tenantId, id);
     if (waiting) return waiting;
-    const row = await this.reading(() =>
-      this.database.reader.receipt.findUnique({ where: { tenantId_id: { tenantId, id } } }),
-    );
+    const row = await this.reading(() => this.database.reader.receipt.findFirst({ where: { tenantId, id } }));
     if (!row) return undefined;
     const { wire, contextWire, systemHash, toolsHash } = row;
     return {
@@ -118,8 +116,8 @@ export class ReceiptStore implements MemoryUse {
   async findBlob(tenantId: string, hash: Buffer): Promise<Buffer | undefined> {
     const waiting = this.waiting.findBlob(blobKey(tenantId, hash));
     if (waiting) return waiting.bytes;
-    const where = { tenantId_hash: { tenantId, hash: hash as unknown as Bytes } };
-    const row = await this.reading(() => this.database.reader.receiptBlob.findUnique({ where }));
+    const where = { tenantId, hash: hash as unknown as Bytes };
+    const row = await this.reading(() => this.database.reader.receiptBlob.findFirst({ where }));
     return row ? Buffer.from(row.bytes) : undefined;
   }
 

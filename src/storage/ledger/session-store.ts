@@ -1,6 +1,7 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import { groupBy } from "../group-by.js";
+import { inSlices } from "../in-slices.js";
 import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentWrite, type WriteKey } from "../stored-answers.js";
@@ -40,6 +41,12 @@ export class SessionStore {
   }
 
   async list(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
+    return inSlices(filter.limit, (limit, last: StoredSession | undefined) =>
+      this.listSlice(tenantId, { ...filter, limit, beforeId: last?.row.id ?? filter.beforeId }),
+    );
+  }
+
+  private async listSlice(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
     return this.reading(async (client) => {
       const rows = await client.session.findMany({
         where: {
@@ -284,14 +291,18 @@ async function findSession(
   return row ? { row, aliases: await readAliases(client, dialect, row) } : undefined;
 }
 
+/**
+ * `findUnique` is not used where many calls may ask at once: Prisma puts those of one turn of the event loop together, and
+ * compiles a query for each number of them.
+ */
 async function findRow(
   client: PrismaTransaction,
   tenantId: string,
   name: string,
 ): Promise<SessionRow | null> {
   return (
-    (await client.session.findUnique({ where: { tenantId_label: { tenantId, label: name } } })) ??
-    (await client.session.findUnique({ where: { tenantId_id: { tenantId, id: name } } })) ??
+    (await client.session.findFirst({ where: { tenantId, label: name } })) ??
+    (await client.session.findFirst({ where: { tenantId, id: name } })) ??
     findByAlias(client, tenantId, name)
   );
 }
@@ -322,8 +333,8 @@ async function findByAlias(
   tenantId: string,
   alias: string,
 ): Promise<SessionRow | null> {
-  const found = await client.sessionAlias.findUnique({ where: { tenantId_alias: { tenantId, alias } } });
-  return found && client.session.findUnique({ where: { tenantId_id: { tenantId, id: found.sessionId } } });
+  const found = await client.sessionAlias.findFirst({ where: { tenantId, alias } });
+  return found && client.session.findFirst({ where: { tenantId, id: found.sessionId } });
 }
 
 export function sessionNotFound(session: string): QuireError {

@@ -2,6 +2,7 @@ import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
 import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
 import type { Database } from "../database.js";
+import { inSlices } from "../in-slices.js";
 import { asBuffer, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import {
@@ -179,18 +180,18 @@ export class ThreadStore {
     statuses: readonly string[],
     limit: number,
   ): Promise<TurnRow[]> {
-    return this.reading(() =>
+    const read = (take: number, last: TurnRow | undefined) =>
       this.database.reader.turn.findMany({
         where: {
           tenantId,
           branchId: segment.branchId,
-          depth: { gte: segment.fromDepth, lte: segment.toDepth },
+          depth: { gte: segment.fromDepth, lte: last ? last.depth! - 1 : segment.toDepth },
           ...(statuses.length > 0 ? { status: { in: [...statuses] } } : {}),
         },
         orderBy: { depth: "desc" },
-        take: limit,
-      }),
-    );
+        take,
+      });
+    return this.reading(() => inSlices(limit, read));
   }
 
   /** Turns written through a session, the newest first. */
@@ -201,18 +202,18 @@ export class ThreadStore {
     beforeId: string,
     limit: number,
   ): Promise<TurnRow[]> {
-    return this.reading(() =>
+    const read = (take: number, last: TurnRow | undefined) =>
       this.database.reader.turn.findMany({
         where: {
           tenantId,
           sessionId,
-          ...(beforeId ? { id: { lt: beforeId } } : {}),
+          ...(last || beforeId ? { id: { lt: last?.id ?? beforeId } } : {}),
           ...(statuses.length > 0 ? { status: { in: [...statuses] } } : {}),
         },
         orderBy: { id: "desc" },
-        take: limit,
-      }),
-    );
+        take,
+      });
+    return this.reading(() => inSlices(limit, read));
   }
 
   /** A session by its label, else by its id, else by an alias. */

@@ -1,6 +1,7 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import { groupBy } from "../group-by.js";
+import { inSlices } from "../in-slices.js";
 import { asStorageError } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
 import { readContents } from "./content-store.js";
@@ -33,7 +34,7 @@ export class WorkspaceStore {
 
   async findById(tenantId: string, id: string): Promise<StoredWorkspace | undefined> {
     return this.reading(async (client) => {
-      const row = await client.workspace.findUnique({ where: { tenantId_id: { tenantId, id } } });
+      const row = await client.workspace.findFirst({ where: { tenantId, id } });
       return row ? readStored(client, row) : undefined;
     });
   }
@@ -60,6 +61,12 @@ export class WorkspaceStore {
 
   /** Workspaces by name, after a name. Their documents are left out. */
   async list(tenantId: string, afterName: string, limit: number): Promise<StoredWorkspace[]> {
+    return inSlices(limit, (some, last: StoredWorkspace | undefined) =>
+      this.listSlice(tenantId, last?.row.name ?? afterName, some),
+    );
+  }
+
+  private async listSlice(tenantId: string, afterName: string, limit: number): Promise<StoredWorkspace[]> {
     return this.reading(async (client) => {
       const rows = await client.workspace.findMany({
         where: { tenantId, ...(afterName ? { name: { gt: afterName } } : {}) },
@@ -81,15 +88,13 @@ export class WorkspaceStore {
   }
 
   async findDocument(tenantId: string, workspaceId: string, path: string): Promise<DocumentRow | undefined> {
-    const where = { tenantId_workspaceId_path: { tenantId, workspaceId, path }, removedUs: null };
-    return this.reading(
-      async (client) => (await client.workspaceDocument.findUnique({ where })) ?? undefined,
-    );
+    const where = { tenantId, workspaceId, path, removedUs: null };
+    return this.reading(async (client) => (await client.workspaceDocument.findFirst({ where })) ?? undefined);
   }
 
   async findToolset(tenantId: string, workspaceId: string, name: string): Promise<ToolsetRow | undefined> {
-    const where = { tenantId_workspaceId_name: { tenantId, workspaceId, name }, removedUs: null };
-    return this.reading(async (client) => (await client.workspaceToolset.findUnique({ where })) ?? undefined);
+    const where = { tenantId, workspaceId, name, removedUs: null };
+    return this.reading(async (client) => (await client.workspaceToolset.findFirst({ where })) ?? undefined);
   }
 
   /** The bytes of each hash, in order. */

@@ -17,7 +17,7 @@ export class WorkspaceTransaction {
   async find(name: string): Promise<WorkspaceRow | undefined> {
     const { tx, tenantId } = this;
     if (this.dialect === "postgresql") await tx.$queryRawUnsafe(lockWorkspace, tenantId, name);
-    return (await tx.workspace.findUnique({ where: { tenantId_name: { tenantId, name } } })) ?? undefined;
+    return (await tx.workspace.findFirst({ where: { tenantId, name } })) ?? undefined;
   }
 
   async insert(row: WorkspaceRow): Promise<void> {
