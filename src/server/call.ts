@@ -6,11 +6,13 @@ import type {
   ServerWritableStream,
 } from "@grpc/grpc-js";
 import type { Clock, Ids } from "../domain/clock.js";
+import { onAbort } from "../domain/on-abort.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { Offload } from "../offload/offload.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Admission } from "./admission/admission.js";
 import type { Leave } from "./admission/call-slots.js";
+import { FewAtATime } from "./few-at-a-time.js";
 import { openLarge } from "./large-request.js";
 import { type EncodedResponse, size, wireRequest } from "./method.js";
 import { toServiceError } from "./status.js";
@@ -81,15 +83,16 @@ export function serverStream<Request, Response>(
 ): handleServerStreamingCall<Request, Response> {
   return (call) => {
     const started = deps.clock.now();
-    const { signal, release } = signalOf(call, endless ? deps.draining : deps.stopping);
+    const { signal, release } = signalOf(call, endless ? deps.draining : deps.stopping, endless);
     const run = () =>
       atWork(deps, wireRequest(call.request), signal, async (wire, leave) => {
         const request = await opened(deps, wire, name, validate, signal);
-        if (endless) leave();
         const room = new SendRoom(call, signal, leave);
         for await (const response of handle(request, { tenantId, signal, deadlineMs: deadlineOf(call) })) {
           signal.throwIfAborted();
           await room.send(response);
+          // From its first answer on it only waits.
+          if (endless) leave();
         }
         signal.throwIfAborted();
       });
@@ -182,29 +185,34 @@ function opened<Request>(
   return request;
 }
 
+const ends = new FewAtATime();
 /** Longer than a timer can wait. */
 const foreverMs = 2 ** 31 - 1;
 
 /** Aborts when the client cancels, when its deadline passes, or when the server gives up waiting. */
-function signalOf(call: AnyCall, stopping: AbortSignal): { readonly signal: AbortSignal; release(): void } {
+function signalOf(
+  call: AnyCall,
+  stopping: AbortSignal,
+  isEndless = false,
+): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
-  const stop = () =>
-    controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 }));
   let isDone = false;
-  // grpc-js says so of every unary call, too, after it was answered.
-  call.on("cancelled", () => {
+  const cancel = () => {
     if (!isDone) controller.abort(cancellation(call));
-  });
+  };
+  // grpc-js says so of every unary call, too, after it was answered. Watches end by the thousand, when a connection does.
+  call.on("cancelled", () => (isEndless ? ends.soon(cancel) : cancel()));
   // grpc-js says that a deadline passed when it can tell the client, and not while the client reads nothing.
   const leftMs = (deadlineOf(call) ?? Number.POSITIVE_INFINITY) - Date.now();
   const timer =
     leftMs < foreverMs ? setTimeout(() => controller.abort(cancellation(call)), leftMs) : undefined;
-  stopping.addEventListener("abort", stop);
-  if (stopping.aborted) stop();
+  const ignore = onAbort(stopping, () =>
+    controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 })),
+  );
   const release = () => {
     isDone = true;
     clearTimeout(timer);
-    stopping.removeEventListener("abort", stop);
+    ignore();
   };
   return { signal: controller.signal, release };
 }

@@ -5,9 +5,11 @@ export type Leave = () => void;
 
 /**
  * Reads from the embedded database never leave the turn of the event loop that they start in. Others must be heard in
- * between, above all those who cancel. A commit takes as many writes.
+ * between, above all those who cancel.
  */
-const maxStartsPerTurn = 64;
+const maxStartsPerTurn = 32;
+/** So many of a connection's calls may wait, however many wait in all. */
+const alwaysMayWait = 16;
 
 interface Waiting {
   readonly admit: () => void;
@@ -35,7 +37,8 @@ export class CallSlots {
   /** A place, at once or when it is the call's turn. What is cancelled meanwhile takes none. */
   enter(connection: object, signal: AbortSignal): Leave | Promise<Leave> {
     if (this.hasPlaceFor(connection) && !this.waiting.has(connection)) return this.take(connection);
-    if (this.waitingCalls >= this.maxWaiting) throw this.busy();
+    const ownWaiting = this.waiting.get(connection)?.size ?? 0;
+    if (this.waitingCalls >= this.maxWaiting && ownWaiting >= alwaysMayWait) throw this.busy();
     return new Promise<Leave>((resolve, reject) => {
       const entry = {
         admit: () => {

@@ -8,7 +8,6 @@ type LetIn = (stream: ServerHttp2Stream, connection: object, path: string, take:
 
 interface Waiting {
   readonly stream: ServerHttp2Stream;
-  readonly connection: ServerHttp2Session;
   readonly path: string;
   readonly take: () => void;
 }
@@ -21,7 +20,7 @@ export interface Shed {
 }
 
 /** Others get a turn of the event loop after so many. */
-const maxOpenedAtOnce = 128;
+const maxOpenedAtOnce = 64;
 const ignore = (): void => undefined;
 
 /**
@@ -32,7 +31,8 @@ export class StreamDoor {
   private readonly allowances = new WeakMap<ServerHttp2Session, ResetAllowance>();
   private readonly flooding = new WeakSet<ServerHttp2Session>();
   private readonly guarded = new WeakSet<Http2Server>();
-  private waiting: Waiting[] = [];
+  /** Those who wait are taken connection by connection, so that a flood on one keeps no other waiting. */
+  private readonly waiting = new Map<ServerHttp2Session, Waiting[]>();
   private shed = { connections: 0, resets: 0, refusedConnections: 0 };
 
   constructor(
@@ -58,8 +58,10 @@ export class StreamDoor {
         for (const listener of listeners) listener.call(server, stream, headers, ...rest);
       };
       if (this.flooding.has(connection)) return;
-      if (this.waiting.length === 0) setImmediate(() => this.open());
-      this.waiting.push({ stream, connection, path: String(headers[":path"] ?? ""), take });
+      if (this.waiting.size === 0) setImmediate(() => this.open());
+      const queue = this.waiting.get(connection) ?? [];
+      queue.push({ stream, path: String(headers[":path"] ?? ""), take });
+      this.waiting.set(connection, queue);
     });
   }
 
@@ -70,20 +72,26 @@ export class StreamDoor {
   }
 
   private open(): void {
-    const opened = this.waiting.slice(0, maxOpenedAtOnce);
-    this.waiting = this.waiting.slice(maxOpenedAtOnce);
-    if (this.waiting.length > 0) setImmediate(() => this.open());
-    for (const { stream, connection, path, take } of opened) {
-      if (connection.destroyed || this.flooding.has(connection)) continue;
-      if (stream.destroyed) {
-        this.countReset(connection);
-        continue;
-      }
-      stream.once("close", () => {
-        if (stream.aborted && !connection.destroyed && !connection.closed) this.countReset(connection);
-      });
-      this.letIn(stream, connection, path, take);
+    const share = Math.ceil(maxOpenedAtOnce / this.waiting.size);
+    for (const [connection, queue] of this.waiting) {
+      const isGone = connection.destroyed || this.flooding.has(connection);
+      const opened = isGone ? queue.splice(0) : queue.splice(0, share);
+      if (queue.length === 0) this.waiting.delete(connection);
+      if (!isGone) for (const entry of opened) this.pass(connection, entry);
     }
+    if (this.waiting.size > 0) setImmediate(() => this.open());
+  }
+
+  private pass(connection: ServerHttp2Session, { stream, path, take }: Waiting): void {
+    if (connection.destroyed || this.flooding.has(connection)) return;
+    if (stream.destroyed) {
+      this.countReset(connection);
+      return;
+    }
+    stream.once("close", () => {
+      if (stream.aborted && !connection.destroyed && !connection.closed) this.countReset(connection);
+    });
+    this.letIn(stream, connection, path, take);
   }
 
   private countReset(connection: ServerHttp2Session): void {
