@@ -10,7 +10,7 @@ export default defineConfig({
       "test/assembly/tau-bench.test.ts",
     ],
     env: { QUIRE_MODEL_SEEDS: "1,2,3,4,5,6,7,8", QUIRE_EVERY_TRAJECTORY: "1" },
-    testTimeout: 900_000,
+    testTimeout: 2_700_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     fileParallelism: false,

@@ -12,7 +12,7 @@ import type { Offload } from "../offload/offload.js";
 import type { Logger } from "../telemetry/logger.js";
 import type { Admission } from "./admission/admission.js";
 import type { Leave } from "./admission/call-slots.js";
-import { FewAtATime } from "./few-at-a-time.js";
+import { FewAtATime } from "./admission/few-at-a-time.js";
 import { openLarge } from "./large-request.js";
 import { type EncodedResponse, size, wireRequest } from "./method.js";
 import { toServiceError } from "./status.js";
@@ -185,7 +185,7 @@ function opened<Request>(
   return request;
 }
 
-const ends = new FewAtATime();
+const ends = new FewAtATime(64);
 /** Longer than a timer can wait. */
 const foreverMs = 2 ** 31 - 1;
 

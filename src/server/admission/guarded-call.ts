@@ -9,6 +9,11 @@ import { toServiceError } from "../status.js";
 import { WireRequest } from "../wire-request.js";
 import { type Arrival, smallBytes } from "./arrival.js";
 import type { ByteBudget, Hold } from "./byte-budget.js";
+import { FewAtATime } from "./few-at-a-time.js";
+
+/** grpc-js copies an answer as a whole: of those that are felt, one in a turn of the event loop. */
+const largeBytes = 1024 * 1024;
+const largeAnswers = new FewAtATime(1);
 
 type Listener = Parameters<ServerInterceptingCallInterface["start"]>[0];
 
@@ -68,14 +73,18 @@ export class GuardedCall extends ServerInterceptingCall {
       ? message
       : [this.definition.responseSerialize(message)];
     const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const send = (hold: Hold) => {
-      this.hold = hold;
+    const pass = () => {
       if (this.isOver) return this.release();
       this.waitsSinceMs = this.clock.now();
       this.inner.sendMessage(pieces, () => {
         this.release();
         callback();
       });
+    };
+    const send = (hold: Hold) => {
+      this.hold = hold;
+      if (bytes > largeBytes) largeAnswers.soon(pass);
+      else pass();
     };
     try {
       if (bytes <= smallBytes) {
