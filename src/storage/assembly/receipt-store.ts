@@ -132,9 +132,9 @@ export class ReceiptStore implements MemoryUse {
 
   /** Removes receipts that are older, and the layers that no receipt names any more. */
   async forget(olderThanUs: bigint): Promise<number> {
-    // What still waits is counted among those that name a layer; what comes later brings its layers along again.
-    await this.flush();
+    // What comes from now on brings its layers along again; what waits is written first, and counts among those that name one.
     this.stored.clear();
+    await this.flush();
     return this.database.transaction(async (tx) => {
       const { count } = await tx.receipt.deleteMany({ where: { createdUs: { lt: olderThanUs } } });
       if (count > 0) {
