@@ -92,6 +92,28 @@ export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["headSequence", "head_sequence", "int"],
 ]);
 
+export const sessionShape = new TableShape<SessionRow>("sessions", [
+  ["tenantId", "tenant_id", "text"],
+  ["id", "id", "text"],
+  ["label", "label", "text"],
+  ["headTurnId", "head_turn_id", "text"],
+  ["headBranchId", "head_branch_id", "text"],
+  ["headDepth", "head_depth", "int"],
+  ["headSequence", "head_sequence", "int"],
+  ["workspacePath", "workspace_path", "text"],
+  ["metadataJson", "metadata_json", "text"],
+  ["forkedFromTurnId", "forked_from_turn_id", "text"],
+  ["forkedFromSessionId", "forked_from_session_id", "text"],
+  ["forkCount", "fork_count", "int"],
+  ["parentSessionId", "parent_session_id", "text"],
+  ["parentTurnId", "parent_turn_id", "text"],
+  ["spawningCallId", "spawning_call_id", "text"],
+  ["task", "task", "text"],
+  ["taskStatus", "task_status", "text"],
+  ["createdUs", "created_us", "bigint"],
+  ["updatedUs", "updated_us", "bigint"],
+]);
+
 export const parentShape = new TableShape<ParentTurn>("turns", [
   ["tenantId", "tenant_id", "text"],
   ["id", "id", "text"],

@@ -5,7 +5,8 @@ import { inSlices } from "../in-slices.js";
 import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentWrite, type WriteKey } from "../stored-answers.js";
-import type { HeadMoveRow, SessionRow, TurnRow } from "./rows.js";
+import { aliasesOf, findSessionRow } from "./find-session.js";
+import { type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
 import { erasureLock } from "./write-turns.js";
 
 const erasureLocks = {
@@ -37,7 +38,12 @@ export class SessionStore {
 
   /** By label, then by id, then by alias. */
   async find(tenantId: string, name: string): Promise<StoredSession | undefined> {
-    return this.reading((client) => findSession(client, this.database.dialect, tenantId, name));
+    const { sqlReader: sql, dialect } = this.database;
+    const select = `SELECT ${sessionShape.columnsOf("s")}, ${aliasesOf[dialect]} FROM sessions s WHERE s.tenant_id = ? AND`;
+    const found = await this.reading(() => findSessionRow(sql, select, tenantId, name));
+    if (!found) return undefined;
+    const aliases = JSON.parse((found[sessionShape.columns.length] as string | null) ?? "[]") as string[];
+    return { row: sessionShape.read(found)!, aliases };
   }
 
   async list(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
@@ -281,20 +287,6 @@ function beginsWith(prefix: string, dialect: Dialect) {
   return { gte: prefix, lt: `${prefix}\u{10ffff}` };
 }
 
-async function findSession(
-  client: PrismaTransaction,
-  dialect: Dialect,
-  tenantId: string,
-  name: string,
-): Promise<StoredSession | undefined> {
-  const row = await findRow(client, tenantId, name);
-  return row ? { row, aliases: await readAliases(client, dialect, row) } : undefined;
-}
-
-/**
- * `findUnique` is not used where many calls may ask at once: Prisma puts those of one turn of the event loop together, and
- * compiles a query for each number of them.
- */
 async function findRow(
   client: PrismaTransaction,
   tenantId: string,
@@ -307,21 +299,14 @@ async function findRow(
   );
 }
 
-/** All names in one row: the client's cost for each row would be most of the work. */
-const selectAliases = {
-  sqlite:
-    "SELECT json_group_array(alias ORDER BY alias) AS aliases FROM session_aliases WHERE tenant_id = ? AND session_id = ?",
-  postgresql:
-    "SELECT json_agg(alias ORDER BY alias)::text AS aliases FROM session_aliases WHERE tenant_id = $1 AND session_id = $2",
-};
-
 async function readAliases(
   client: PrismaTransaction,
   dialect: Dialect,
   { tenantId, id }: SessionRow,
 ): Promise<string[]> {
+  const [tenant, session] = dialect === "sqlite" ? ["?", "?"] : ["$1", "$2"];
   const [row] = await client.$queryRawUnsafe<{ aliases: string | null }[]>(
-    selectAliases[dialect],
+    `SELECT ${aliasesOf[dialect]} AS aliases FROM sessions s WHERE s.tenant_id = ${tenant} AND s.id = ${session}`,
     tenantId,
     id,
   );

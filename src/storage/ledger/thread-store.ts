@@ -5,6 +5,7 @@ import type { Database } from "../database.js";
 import { inSlices } from "../in-slices.js";
 import { asBuffer, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
+import { findSessionRow } from "./find-session.js";
 import {
   type MessageRow,
   type ParentTurn,
@@ -83,13 +84,15 @@ export class ThreadStore {
     tenantId: string,
     name: string,
   ): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
-    const row = await this.lookUp(selectHead, tenantId, name);
+    const row = await this.reading(() => findSessionRow(this.database.sqlReader, selectHead, tenantId, name));
     return row && { session: sessionHeadShape.read(row)!, epoch: epochOf(row) };
   }
 
   /** The same with the turn at the head, which is missing in a session without turns. */
   async findThread(tenantId: string, name: string): Promise<FoundThread | undefined> {
-    const row = await this.lookUp(selectThread, tenantId, name);
+    const row = await this.reading(() =>
+      findSessionRow(this.database.sqlReader, selectThread, tenantId, name),
+    );
     return (
       row && {
         session: sessionHeadShape.read(row)!,
@@ -216,15 +219,6 @@ export class ThreadStore {
     return this.reading(() => inSlices(limit, read));
   }
 
-  /** A session by its label, else by its id, else by an alias. */
-  private async lookUp(select: string, tenantId: string, name: string): Promise<SqlRow | undefined> {
-    for (const where of headLookups) {
-      const [row] = await this.query(`${select} ${where}`, [tenantId, name]);
-      if (row) return row;
-    }
-    return undefined;
-  }
-
   private async link(tenantId: string, branchId: string): Promise<BranchLink> {
     const key = `${tenantId}/${branchId}`;
     const known = this.links.get(key);
@@ -260,11 +254,6 @@ const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpo
 const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
 const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ?`;
-const headLookups = [
-  "s.label = ?",
-  "s.id = ?",
-  "s.id = (SELECT a.session_id FROM session_aliases a WHERE a.tenant_id = s.tenant_id AND a.alias = ?)",
-];
 const selectSegment =
   "SELECT turn_id, depth, index_json, wire FROM messages WHERE tenant_id = ? AND branch_id = ? AND depth BETWEEN ? AND ? ORDER BY depth, first_index";
 
