@@ -39,10 +39,10 @@ function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome
     ...[...outcomes].flatMap(([name, outcome]) => figuresOf(name, outcome)),
     atMostOf("attack: longest stall of the event loop, all attacks", "ms", longest(all, "ms"), 100),
     {
-      figure: "attack: longest of them with the CPU for it",
-      value: longest(all, "workMs"),
+      figure: "attack: longest of them less its wait for a CPU",
+      value: longest(all, "ownMs"),
       unit: "ms",
-      note: "less where the machine was busy",
+      note: "what is left when others had the CPUs",
     },
     atMostOf("attack: servers that were lost", "servers", lost.length, 0),
     atMostOf("attack: attacks that could not be prepared", "attacks", names.length - all.length, 0),
@@ -66,7 +66,7 @@ function figuresOf(name: string, outcome: Outcome): Figure[] {
       figure: title("longest stall of the echo server"),
       value: echoStall.ms,
       unit: "ms",
-      note: `the floor; the server's, with the CPU for it: ${rounded(stall.workMs)} ms`,
+      note: `the floor; the server's less its wait for a CPU: ${rounded(stall.ownMs)} ms`,
     },
     atMostOf(title("largest RSS"), "MB", largestMb, 1_024),
     recoveredMs === undefined

@@ -13,7 +13,7 @@ export class Child {
   private readonly received: unknown[] = [];
   private readonly exited: Promise<unknown>;
   private arrived: () => void = () => undefined;
-  private longest: Stall = { ms: 0, workMs: 0 };
+  private longest: Stall = { ms: 0, ownMs: 0 };
   private heardAt = performance.now();
   private heardCpuMs = 0;
 
@@ -63,13 +63,13 @@ export class Child {
   get stall(): Stall {
     const silentMs = this.isUp ? performance.now() - this.heardAt : 0;
     if (silentMs < Math.max(1_000, this.longest.ms)) return this.longest;
-    const workMs = Math.min(silentMs, this.cpuMs - this.heardCpuMs);
-    return { ms: silentMs, workMs: Math.max(workMs, this.longest.workMs) };
+    const ownMs = Math.min(silentMs, this.cpuMs - this.heardCpuMs);
+    return { ms: silentMs, ownMs: Math.max(ownMs, this.longest.ownMs) };
   }
 
   resetStall(): void {
     this.tell("reset");
-    this.longest = { ms: 0, workMs: 0 };
+    this.longest = { ms: 0, ownMs: 0 };
   }
 
   /** A line of its status, in MB: "VmRSS" is what it holds now, "VmHWM" the most that it ever did. */

@@ -1,7 +1,9 @@
-/** The longest time that an event loop was not free; and the longest of which the process had the CPU for its work, so that a busy machine is not to blame. */
+import { readFileSync } from "node:fs";
+
+/** The longest time that an event loop was not free; and the longest of it that was its own: less what its thread waited for a CPU that others had. */
 export interface Stall {
   readonly ms: number;
-  readonly workMs: number;
+  readonly ownMs: number;
 }
 
 const periodMs = 10;
@@ -12,20 +14,29 @@ const reportMs = 100;
  * itself a stall. The message "reset" begins anew.
  */
 export function reportStalls(): void {
-  let [ms, workMs] = [0, 0];
-  let [last, lastCpu, reported] = [performance.now(), process.cpuUsage(), 0];
+  let [ms, ownMs] = [0, 0];
+  let [last, lastWaitedMs, reported] = [performance.now(), waitedForCpuMs(), 0];
   setInterval(() => {
     const now = performance.now();
-    const { user, system } = process.cpuUsage(lastCpu);
+    const waitedMs = waitedForCpuMs();
     const lateMs = now - last - periodMs;
     ms = Math.max(ms, lateMs);
-    workMs = Math.max(workMs, Math.min(lateMs, (user + system) / 1_000));
-    [last, lastCpu] = [now, process.cpuUsage()];
+    ownMs = Math.max(ownMs, lateMs - (waitedMs - lastWaitedMs));
+    [last, lastWaitedMs] = [now, waitedMs];
     if (now - reported < reportMs) return;
     reported = now;
-    process.send?.({ stall: { ms, workMs } });
+    process.send?.({ stall: { ms, ownMs } });
   }, periodMs).unref();
   process.on("message", (message) => {
-    if (message === "reset") [ms, workMs] = [0, 0];
+    if (message === "reset") [ms, ownMs] = [0, 0];
   });
+}
+
+/** How long the main thread was ready to run and had no CPU; 0 where the system does not tell. */
+function waitedForCpuMs(): number {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return 0;
+  }
 }
