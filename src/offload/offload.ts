@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { Piscina } from "piscina";
+import { move, Piscina, transferableSymbol, valueSymbol } from "piscina";
 import { compiledModule } from "../config/package-root.js";
 import { untilAborted } from "../domain/until-aborted.js";
 
@@ -16,6 +16,11 @@ export interface Task<Run extends TaskFunction> {
 
 export function task<Run extends TaskFunction>(sourcePath: string, name: string): Task<Run> {
   return { filename: fileURLToPath(compiledModule(sourcePath)), name };
+}
+
+/** Says in a worker thread that these buffers of its answer are handed over, and not cloned. */
+export function handingOver<T>(answer: T, buffers: readonly ArrayBuffer[]): T {
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: answer } as never) as T;
 }
 
 interface Place {
@@ -46,12 +51,14 @@ export class Offload {
     work: Task<Run>,
     input: Parameters<Run>[0],
     signal?: AbortSignal,
+    /** Buffers of the input that are handed over, and not cloned: nobody here may use them any more. */
+    transferList: ArrayBuffer[] = [],
   ): Promise<Awaited<ReturnType<Run>>> {
     await this.#place(signal);
     if (this.#closed) throw closed();
     this.#pool ??= this.#start();
     const { filename, name } = work;
-    const done = this.#pool.run(input, { filename, name }).finally(() => this.#free());
+    const done = this.#pool.run(input, { filename, name, transferList }).finally(() => this.#free());
     return signal ? untilAborted(done, signal) : done;
   }
 

@@ -5,6 +5,7 @@ import { CapsuleServiceService } from "../contract/gen/quire/v1/capsule_service.
 import { LedgerServiceService } from "../contract/gen/quire/v1/ledger_service.js";
 import { WorkspaceServiceService } from "../contract/gen/quire/v1/workspace_service.js";
 import { encodeParts } from "../ledger/message-codec.js";
+import { handingOver } from "../offload/offload.js";
 import { heldMessages, type MessageHolder } from "./held-messages.js";
 import { decodeStrictly } from "./strict-reader.js";
 import { requestHash } from "./write-key.js";
@@ -37,11 +38,10 @@ export function decodeRequest(input: {
   } catch (error) {
     return { failure: (error as Error).message };
   }
-  return {
-    request,
-    hash: request.requestId ? requestHash(request, method.requestSerialize) : undefined,
-    encodedParts: heldMessages(request).map(encodeParts),
-  };
+  const hash = request.requestId ? requestHash(request, method.requestSerialize) : undefined;
+  const encodedParts = heldMessages(request).map(encodeParts);
+  const buffers = encodedParts.flatMap((parts) => (parts ? [parts.buffer as ArrayBuffer] : []));
+  return handingOver({ request, hash, encodedParts }, buffers);
 }
 
 /** Generated code takes a reader where it takes bytes. */

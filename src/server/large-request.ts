@@ -18,7 +18,9 @@ export async function openLarge<Request>(
   signal: AbortSignal,
 ): Promise<Request> {
   const { path } = wire;
-  const answer = await offload.run(decoding, { path, bytes: wire.take() }, signal);
+  const bytes = wire.take();
+  // A buffer of this size is not one of those that Node shares.
+  const answer = await offload.run(decoding, { path, bytes }, signal, [bytes.buffer as ArrayBuffer]);
   if ("failure" in answer) throw malformed(name, new RangeError(answer.failure));
   const request = revived(answer.request) as Request & object;
   if (answer.hash) keepHash(request, Buffer.from(answer.hash));

@@ -228,7 +228,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   CANCELLED: { provoke: () => interrupt(cancelWrite) },
   DEADLINE_EXCEEDED: { provoke: () => interrupt(outlastDeadline) },
   SHUTTING_DOWN: { provoke: stopUnderWrite },
-  SERVER_BUSY: { metadata: { limit: "bytes_in_flight", max: "65536" }, provoke: fillUp },
+  SERVER_BUSY: { metadata: { limit: "bytes_in_flight", max: "131072" }, provoke: fillUp },
   STORAGE_UNAVAILABLE: { provoke: fillDisk },
   INTERNAL: { metadata: { incident: expect.stringMatching(/^[0-9a-f-]{36}$/) }, provoke: corruptRow },
   CAPSULE_NOT_FOUND: refused(
@@ -431,7 +431,7 @@ async function stopUnderWrite(): Promise<Evidence> {
 
 /** Two requests that do not come take the room there is, and the room to wait. */
 async function fillUp(): Promise<Evidence> {
-  const own = await startTestServer({ maxBytesInFlight: 65_536 });
+  const own = await startTestServer({ maxBytesInFlight: 131_072 });
   onTestFinished(() => own.stop());
   const calls = ledgerCalls(own.ledger);
   const { id: session } = await calls.session();

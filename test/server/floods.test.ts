@@ -116,7 +116,7 @@ test("more calls than may wait are refused as SERVER_BUSY, with a time to try ag
 
 test("of many large requests as many are read as there is room for; small ones are served meanwhile", async () => {
   const megabyte = 1024 * 1024;
-  const { server, raw, ledger } = await start({ maxRequestBytes: megabyte, maxBytesInFlight: 2 * megabyte });
+  const { server, raw, ledger } = await start({ maxRequestBytes: megabyte, maxBytesInFlight: 4 * megabyte });
   const { id } = await ledger.session();
   const holder = await raw();
   const held = [withhold(holder, megabyte), withhold(holder, megabyte)];

@@ -95,11 +95,12 @@ export class Arrival implements Admitted {
     const { requests, maxRequestBytes } = this.limits;
     // grpc-js refuses it at the same moment.
     if (declaredBytes > maxRequestBytes) return;
-    const bytes = isCompressed
-      ? declaredBytes + Math.min(declaredBytes * maxInflation, maxRequestBytes)
-      : declaredBytes;
+    // Twice: as it came, and as what is made of it.
+    const bytes =
+      declaredBytes +
+      (isCompressed ? Math.min(declaredBytes * maxInflation, maxRequestBytes) : declaredBytes);
     try {
-      if (bytes <= smallBytes) {
+      if (bytes <= 2 * smallBytes) {
         this.hold = requests.take(bytes);
         return;
       }

@@ -285,6 +285,7 @@ class TurnBatch {
     await this.insert(turnShape, this.newTurns, "");
     await this.insert(turnShape, this.changedTurns, upsertTurn);
     await this.insert(messageShape, this.messages, "");
+    await this.letOthersRun();
     for (const { branchId, depth, tenantId, id } of this.placed) {
       await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
       await this.sql.execute(placeCompactionsSql, [branchId, depth, tenantId, id]);
