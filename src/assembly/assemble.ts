@@ -83,6 +83,6 @@ export async function* assemble(
   const rendered = await renderStages(deps, resolved, stages, context, cache, signal);
   if (rendered) yield { kind: "rendered", rendered };
   const contextWire = Buffer.from(AssembledContext.encode(context).finish());
-  if (!request.dryRun) keepReceipt(deps, resolved, stages, use, cache, contextWire);
+  if (!request.dryRun) await keepReceipt(deps, resolved, stages, use, cache, contextWire);
   yield { kind: "completed", use, cache, context, contextWire };
 }

@@ -52,6 +52,11 @@ export function contextMessage(resolved: ResolvedContext, stages: Stages, use: C
     toolset: request.toolset,
     permissionsGranted: [...request.permissionsGranted],
     sourceEventId: request.event?.id ?? "",
+    sourceEvent: request.event && {
+      id: request.event.id,
+      source: request.event.source,
+      platform: request.event.platform,
+    },
     workspacePath: resolved.workspace?.path ?? "",
     assemblyId: resolved.assemblyId,
     capsule: resolved.capsule.name,

@@ -6,15 +6,15 @@ import type { AssemblyDeps } from "./deps.js";
 import type { CacheStage } from "./plan-caching.js";
 import type { ResolvedContext } from "./resolve.js";
 
-/** Puts together what there is to say about an assembly, and hands it to be written behind. */
-export function keepReceipt(
+/** Puts together what there is to say about an assembly, and writes it. */
+export async function keepReceipt(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   stages: Stages,
   use: ContextUse,
   cache: CacheStage,
   contextWire: Buffer,
-): void {
+): Promise<void> {
   const { tools, system, history, current } = stages;
   const systemBytes = ownBytes(Buffer.from(system.text));
   const receipt: Receipt = {
@@ -37,7 +37,7 @@ export function keepReceipt(
     prefix: cache.prefix,
   };
   deps.recentReceipts.keep(resolved.tenantId, receipt);
-  deps.receipts.add(
+  await deps.receipts.add(
     {
       tenantId: resolved.tenantId,
       id: resolved.assemblyId,

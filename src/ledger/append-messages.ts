@@ -22,6 +22,8 @@ export interface AppendMessages {
   readonly expectedMessageCount?: number | undefined;
   /** The assembly that the messages answer to, if it is another than the turn's. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What the caller should know of them. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /** Adds messages to an open turn. */
@@ -56,7 +58,7 @@ export async function appendMessages(
         turn,
         messages: messageRow(draft, turn, before.messageCount, state),
         pin: pinOf(turn, command.assembly),
-        answer: { turn: viewTurn(turn), messageIds: draft.ids },
+        answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: command.warnings ?? [] },
       };
     },
   });

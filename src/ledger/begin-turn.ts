@@ -25,13 +25,18 @@ export interface BeginTurn {
   readonly details: TurnDetails | undefined;
   readonly messages: readonly Message[];
   readonly abandonOpenItems: boolean;
-  /** The assembly that the turn answers to. */
+  /** The assembly that the turn says it answers to. */
+  readonly assemblyId?: string | undefined;
+  /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What the caller should know of the turn. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface BegunTurn {
   readonly turn: Turn | undefined;
   readonly messageIds: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** Opens a turn that is written step by step. It is in no history, and moves no head, until it is completed. */
@@ -64,14 +69,14 @@ export async function beginTurn(
         command.parentTurnId,
         details,
         draft.nowUs,
-        command.assembly?.assemblyId ?? "",
+        command.assemblyId ?? "",
       );
       const turn = withMessages(begun, draft, state);
       return {
         turn,
         messages: messageRow(draft, turn, 0, state),
         pin: pinOf(turn, command.assembly),
-        answer: { turn: viewTurn(turn), messageIds: draft.ids },
+        answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: command.warnings ?? [] },
       };
     },
   });

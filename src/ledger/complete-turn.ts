@@ -29,6 +29,8 @@ export interface CompleteTurn {
   readonly onHeadMoved: OnHeadMoved;
   /** The assembly that the last messages answer to, if it is another than the turn's. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What the caller should know of the turn. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /** Finishes an open turn: as the head of its session, on a branch of its own, or as failed. */
@@ -38,6 +40,7 @@ export async function completeTurn(
   command: CompleteTurn,
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
+  const { warnings = [] } = command;
   const located = locate(command.result?.messages ?? [], "result.messages");
   const draft = await draftMessages(deps, located, signal);
   const status = command.status === TurnStatus.UNSPECIFIED ? TurnStatus.COMPLETED : command.status;
@@ -61,7 +64,13 @@ export async function completeTurn(
       const ended = withResult(written, status, command.result, state, wires, draft.nowUs);
       const headTurnId = session.headTurnId ?? "";
       if (status === TurnStatus.FAILED) {
-        const answer = { turn: viewTurn(ended), messageIds: draft.ids, headTurnId, branched: false };
+        const answer = {
+          turn: viewTurn(ended),
+          messageIds: draft.ids,
+          headTurnId,
+          branched: false,
+          warnings,
+        };
         return { turn: ended, messages: added, answer };
       }
       if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) {
@@ -86,6 +95,7 @@ export async function completeTurn(
           messageIds: draft.ids,
           headTurnId: headMove ? turn.id : headTurnId,
           branched,
+          warnings,
         },
       };
     },

@@ -37,8 +37,12 @@ export interface RecordTurn {
   readonly result: AgentResult | undefined;
   readonly status: TurnStatus;
   readonly abandonOpenItems: boolean;
-  /** The assembly that the turn answers to. */
+  /** The assembly that the turn says it answers to. */
+  readonly assemblyId?: string | undefined;
+  /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What the caller should know of the turn. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 export interface RecordedTurn {
@@ -46,6 +50,7 @@ export interface RecordedTurn {
   readonly messageIds: readonly string[];
   readonly headTurnId: string;
   readonly branched: boolean;
+  readonly warnings: readonly string[];
 }
 
 /** Writes a whole turn: the turn, its messages, the session's new head and the head log. */
@@ -68,6 +73,7 @@ export async function recordTurn(
   }
   const draft = await draftMessages(deps, located, signal);
   const turnId = deps.ids.next();
+  const { warnings = [] } = command;
   const status = command.status === TurnStatus.UNSPECIFIED ? TurnStatus.COMPLETED : command.status;
 
   const plan = (found: TurnState): TurnChange<RecordedTurn> => {
@@ -85,7 +91,7 @@ export async function recordTurn(
       command.parentTurnId,
       details,
       draft.nowUs,
-      command.assembly?.assemblyId ?? "",
+      command.assemblyId ?? "",
     );
     const wire = messageRow(draft, begun, 0, state)!;
     const ended = withResult(
@@ -105,6 +111,7 @@ export async function recordTurn(
           messageIds: draft.ids,
           headTurnId: session.headTurnId ?? "",
           branched: false,
+          warnings,
         },
       };
     }
@@ -126,6 +133,7 @@ export async function recordTurn(
         messageIds: draft.ids,
         headTurnId: headMove ? turn.id : (session.headTurnId ?? ""),
         branched,
+        warnings,
       },
     };
   };

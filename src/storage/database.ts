@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { SqlDriverAdapter, SqlDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapter, SqlDriverAdapterFactory, Transaction } from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
 import { Caches } from "../domain/caches.js";
 import { applyMigrations } from "./driver/migrate.js";
@@ -42,6 +42,11 @@ export interface Database {
   readonly lost: AbortSignal;
   /** Runs hand-written SQL in one transaction. A throw rolls it back. */
   sqlTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /**
+   * The same, without waiting for the disk: what was committed survives the end of this process at any moment, but perhaps not that of
+   * the machine (SQLite) or of the database server (PostgreSQL).
+   */
+  unsyncedTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Runs the Prisma client in one transaction, again when another writer was faster. A throw rolls it back. */
   transaction<T>(work: (tx: PrismaTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -77,7 +82,12 @@ async function openSqlite(path: string, caches: Caches): Promise<Database> {
   const reader = await new SqliteAdapterFactory({ path, mode: "reader", caches }).connect();
   const writerClient = new PrismaClient({ adapter: alwaysThis(writer), queryPlanCacheMaxSize });
   const readerClient = new PrismaClient({ adapter: alwaysThis(reader), queryPlanCacheMaxSize });
-  return { ...assemble(undefined, writer, writerClient, reader, readerClient), lost: writer.file!.lost };
+  return {
+    ...assemble(undefined, writer, writerClient, reader, readerClient),
+    unsyncedTransaction: (work) =>
+      runSqlTransaction(() => writer.startUnsyncedTransaction(), undefined, work),
+    lost: writer.file!.lost,
+  };
 }
 
 async function openPostgresql(options: DatabaseOptions, caches: Caches): Promise<Database> {
@@ -111,7 +121,16 @@ function assemble(
     sqlReader,
     changeMark: () => readChangeMark(sqlOn(writer, numbered)),
     lost: new AbortController().signal,
-    sqlTransaction: (work) => runSqlTransaction(writer, numbered, work),
+    sqlTransaction: (work) => runSqlTransaction(() => writer.startTransaction(), numbered, work),
+    unsyncedTransaction: (work) =>
+      runSqlTransaction(
+        () => writer.startTransaction(),
+        numbered,
+        async (sql) => {
+          await sql.execute("SET LOCAL synchronous_commit = off", []);
+          return work(sql);
+        },
+      ),
     transaction: (work) => runTransaction(writerClient, work),
     async close() {
       await writerClient.$disconnect();
@@ -137,11 +156,11 @@ async function readChangeMark(writer: Sql): Promise<string> {
 }
 
 async function runSqlTransaction<T>(
-  writer: SqlDriverAdapter,
+  start: () => Promise<Transaction>,
   numbered: NumberedTexts | undefined,
   work: (sql: Sql) => Promise<T>,
 ): Promise<T> {
-  const transaction = await writer.startTransaction().catch((error: unknown) => {
+  const transaction = await start().catch((error: unknown) => {
     throw asStorageError(error);
   });
   const sql = sqlOn(transaction, numbered);

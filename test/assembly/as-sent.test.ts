@@ -72,20 +72,6 @@ describe("a turn that names its assembly", () => {
     });
     expect(bytesOf(again!.history)).toBe(bytesOf(clean.history));
   });
-
-  test("fails when there was no such assembly, and writes nothing", async () => {
-    const desk = await serveDesk();
-    const head = await headOf(desk);
-    const assemblyId = "0198c0de-0000-7000-8000-000000000001";
-    const call = desk.quire.ledger.recordTurn({
-      session: "desk",
-      parentTurnId: head,
-      messages: [user("x")],
-      assemblyId,
-    });
-    expect(await failure(call)).toMatchObject({ reason: "RECEIPT_NOT_FOUND" });
-    expect(await headOf(desk)).toBe(head);
-  });
 });
 
 describe("an active turn", () => {

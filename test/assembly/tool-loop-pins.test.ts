@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { QuireError } from "../../src/index.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import { WarmDesk } from "./warm-desk.js";
 
@@ -42,18 +41,16 @@ describe("inside a tool loop", () => {
     await desk.close();
   });
 
-  test("an assembly that was never made is refused, and nothing is written", async () => {
-    const { desk, turnId } = await inToolLoop();
-    const refused = desk.quire.ledger.appendMessages({
-      turnId,
-      messages: [assistant("At six.")],
-      assemblyId: nobody,
-    });
-    const error = await refused.catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(QuireError);
-    expect((error as QuireError).reason).toBe("RECEIPT_NOT_FOUND");
-    const { turn } = await desk.quire.ledger.getTurn({ turnId });
-    expect(turn!.messageCount).toBe(3);
+  test("an assembly that nobody knows changes nothing but for a warning", async () => {
+    const { desk, turnId, first } = await inToolLoop();
+    const messages = [assistant("At six.")];
+    const appended = await desk.quire.ledger.appendMessages({ turnId, messages, assemblyId: nobody });
+    expect(appended.warnings).toEqual([expect.stringContaining(nobody)]);
+    expect(appended.turn!.messageCount).toBe(4);
+    const completed = await desk.quire.ledger.completeTurn({ turnId, assemblyId: nobody });
+    expect(completed.warnings).toEqual(appended.warnings);
+    const next = await desk.assemble();
+    expect(next.prefix.previousReceiptId).toBe(first.completed.receiptId);
     await desk.close();
   });
 });

@@ -155,9 +155,9 @@ describe("a database file that", () => {
     let transactions = 0;
     const counted: typeof database = {
       ...database,
-      sqlTransaction: (work) => {
+      unsyncedTransaction: (work) => {
         transactions++;
-        return database.sqlTransaction(work);
+        return database.unsyncedTransaction(work);
       },
     };
     const errors: unknown[] = [];

@@ -2,6 +2,7 @@ import { type AttachedContext, attachContext } from "../../assembly/attach-conte
 import { compactSession } from "../../assembly/compaction/compact-session.js";
 import { submitCompaction } from "../../assembly/compaction/submit-compaction.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
+import { detailsFrom } from "../../assembly/details-from.js";
 import { forgetSession } from "../../assembly/forget-session.js";
 import { learnUsage } from "../../assembly/learn-usage.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
@@ -22,7 +23,6 @@ import {
   updateSession,
 } from "../../ledger/sessions.js";
 import { streamHistory } from "../../ledger/stream-history.js";
-import type { AnsweredAssembly } from "../../ledger/turn-draft.js";
 import { watchSession } from "../../ledger/watch-session.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import type { CallContext } from "../call.js";
@@ -35,14 +35,15 @@ const defaultPageSize = 50;
 
 /** LedgerService: each RPC is its validation and one command of the ledger. */
 export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): RpcsOf<wire.LedgerServiceServer> {
-  /** The turn with the context that its assembly sent. A request that was answered before needs none of it again. */
+  /** The turn with the context that its assembly sent, and what that says of it. A request that was answered before needs none of it again. */
   const withContext = async <Request extends wire.RecordTurnRequest | wire.BeginTurnRequest>(
     key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
     request: Request,
-  ): Promise<Request & { readonly assembly: AnsweredAssembly | undefined }> => {
-    if (request.assemblyId === "" || (await ledger.sessions.isAnswered(key)))
-      return { ...request, assembly: undefined };
-    return { ...request, ...(await attachContext(assembly, key.tenantId, request)) };
+  ): Promise<Request & Partial<AttachedContext>> => {
+    const { assemblyId } = request;
+    if (!assemblyId || (await ledger.sessions.isAnswered(key))) return request;
+    const { sent, ...attached } = await attachContext(assembly, key.tenantId, { ...request, assemblyId });
+    return { ...request, ...attached, details: detailsFrom(sent, request.details) };
   };
   /** The same for messages of an open turn. One that is not there is the command's to refuse. */
   const inOpenTurn = async (
@@ -140,9 +141,12 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
           wire.CompleteTurnRequest,
           wire.CompleteTurnResponse,
         );
-        const { messages, assembly } = await inOpenTurn(key, request, request.result?.messages ?? []);
+        const { messages, ...context } = await inOpenTurn(key, request, request.result?.messages ?? []);
         const result = request.result && { ...request.result, messages: messages ?? request.result.messages };
-        return finished(tenantId, await completeTurn(ledger, key, { ...request, result, assembly }, signal));
+        return finished(
+          tenantId,
+          await completeTurn(ledger, key, { ...request, ...context, result }, signal),
+        );
       },
     ),
     getTurn: rpc("GetTurn", validation.validateGetTurn, (request, { tenantId }) =>

@@ -35,18 +35,19 @@ const onKnownBlob = " ON CONFLICT (tenant_id, hash) DO UPDATE SET last_used_us =
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-const flushAfterMs = 100;
-const flushAt = 256;
 /** A batch that could not be written is tried again. */
 const retryAfterMs = 1_000;
+/** An assembly waits so long for its receipt to be written, and no longer: a context is worth more than its record. */
+const patienceMs = 2_000;
 /** So much is written in one transaction: it holds up the writers of turns. */
 const batchBytes = 8 * megabyte;
 const maxWaitingBytes = 64 * megabyte;
 
 /**
- * Receipts are written behind, in batches: an assembly does not wait for the disk. They can be read at once, from what still
- * waits. A crash loses the last tenth of a second of them, never a turn. While the database takes no writes, no turn is recorded
- * either, but contexts are still made: the newest of their receipts wait, and the oldest give way when they are too many.
+ * An assembly waits until its receipt is written, but not for the disk: whatever was added meanwhile goes into one transaction, which
+ * survives the end of the process at any moment. Until then a receipt can be read from what waits. While the database takes no writes,
+ * no turn is recorded either, but contexts are still made: the newest of their receipts wait, and the oldest give way when they are
+ * too many.
  */
 export class ReceiptStore implements MemoryUse {
   readonly name = "receipts to be written";
@@ -56,7 +57,7 @@ export class ReceiptStore implements MemoryUse {
   private readonly stored: BoundedCache<true>;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
-  private flushes = 0;
+  private next: Promise<void> | undefined;
   private isDropping = false;
   private isFailing = false;
 
@@ -79,8 +80,9 @@ export class ReceiptStore implements MemoryUse {
     return this.waiting.size;
   }
 
-  add(receipt: StoredReceipt, layers: readonly Buffer[]): void {
-    if (this.database.lost.aborted) return;
+  /** Resolves when the receipt is stored, or when it is clear that this will take a while. It never rejects. */
+  add(receipt: StoredReceipt, layers: readonly Buffer[]): Promise<void> {
+    if (this.database.lost.aborted) return Promise.resolve();
     const { tenantId } = receipt;
     const blobs = [receipt.systemHash, receipt.toolsHash].flatMap((hash, index): Blob[] => {
       const key = blobKey(tenantId, hash);
@@ -89,8 +91,12 @@ export class ReceiptStore implements MemoryUse {
     const added = this.waiting.add(receipt, blobs);
     if (this.waiting.bytes > this.maxBytes) this.makeRoom(added);
     // While the database fails it is asked once a second, and not with every receipt.
-    if (this.waiting.size >= flushAt && this.flushes === 0 && !this.isFailing) this.flush();
-    else this.timer ??= setTimeout(() => this.flush(), flushAfterMs);
+    if (this.isFailing) {
+      this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
+      return Promise.resolve();
+    }
+    this.next ??= patiently(this.writeNext());
+    return this.next;
   }
 
   /** Forgets what waits for a session that was deleted. */
@@ -125,9 +131,16 @@ export class ReceiptStore implements MemoryUse {
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.flushes++;
-    this.flushing = this.flushing.then(() => this.writeWaiting()).finally(() => this.flushes--);
+    this.flushing = this.flushing.then(() => this.writeWaiting());
     return this.flushing;
+  }
+
+  /** Assemblies that end in the same turn of the event loop, or while a batch is being written, share the next one. */
+  private async writeNext(): Promise<void> {
+    await new Promise((turn) => setImmediate(turn));
+    await this.flushing;
+    this.next = undefined;
+    if (!this.isFailing) await this.flush();
   }
 
   /** Removes receipts that are older, and the layers that no receipt names any more. */
@@ -159,7 +172,7 @@ export class ReceiptStore implements MemoryUse {
     const receipts = batch.map(({ receipt }) => receipt);
     const blobs = new Map(batch.flatMap((entry) => entry.blobs.map((blob) => [blob.key, blob])));
     try {
-      await this.database.sqlTransaction(async (sql) => {
+      await this.database.unsyncedTransaction(async (sql) => {
         const lastUsedUs = receipts.at(-1)!.createdUs;
         // In one order for all servers, so that two of them cannot wait for each other.
         const sorted = [...blobs.values()]
@@ -201,6 +214,17 @@ export class ReceiptStore implements MemoryUse {
       throw asStorageError(error);
     }
   }
+}
+
+/** The work, or the end of the patience with it. */
+function patiently(work: Promise<void>): Promise<void> {
+  return new Promise((done) => {
+    const timer = setTimeout(done, patienceMs);
+    work.then(() => {
+      clearTimeout(timer);
+      done();
+    });
+  });
 }
 
 function blobKey(tenantId: string, hash: Buffer): string {

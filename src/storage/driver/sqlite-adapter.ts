@@ -75,6 +75,7 @@ export class SqliteAdapter implements SqlDriverAdapter {
   readonly #connection: SqliteConnection;
   readonly #begin: SqlQuery;
   readonly #busyTimeoutMs: number;
+  readonly #synchronous: SqliteSettings["synchronous"];
   readonly #gate: Gate;
   readonly #onDispose: () => void;
   /** Of a writer: a reader has nothing to lose. */
@@ -86,6 +87,7 @@ export class SqliteAdapter implements SqlDriverAdapter {
     // A deferred BEGIN that reads first cannot always become a writer later; a reader has nothing to lock.
     this.#begin = statement(settings.mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
     this.#busyTimeoutMs = settings.busyTimeoutMs;
+    this.#synchronous = settings.synchronous;
     this.#gate = new Gate(settings.gateTimeoutMs);
     this.#onDispose = onDispose;
     this.file = settings.mode === "writer" ? new DatabaseFile(settings.path) : undefined;
@@ -114,13 +116,30 @@ export class SqliteAdapter implements SqlDriverAdapter {
     }
     this.file?.assertNotLost();
     if (!this.#gate.tryEnter()) await this.#gate.enter();
+    return this.#beginTransaction(() => this.#gate.leave());
+  }
+
+  /**
+   * A transaction whose commit does not wait for the disk. It is in the log when it is acknowledged, and so survives the end of this
+   * process; of the machine only once a later commit has waited.
+   */
+  async startUnsyncedTransaction(): Promise<SqliteTransaction> {
+    this.file?.assertNotLost();
+    if (!this.#gate.tryEnter()) await this.#gate.enter();
+    const leave = () => {
+      try {
+        this.#connection.setSynchronous(this.#synchronous);
+      } finally {
+        this.#gate.leave();
+      }
+    };
     try {
-      await retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+      this.#connection.setSynchronous("NORMAL");
     } catch (error) {
-      this.#gate.leave();
+      leave();
       throw adapterError(error);
     }
-    return new SqliteTransaction(this.#connection, this.file, () => this.#gate.leave());
+    return this.#beginTransaction(leave);
   }
 
   /** Closes the connection, rolls back what is open, turns away what waits; a second call does nothing. */
@@ -130,6 +149,16 @@ export class SqliteAdapter implements SqlDriverAdapter {
     this.#onDispose();
     this.#connection.close();
     this.#gate.refuse(new DriverAdapterError({ kind: "ConnectionClosed" }));
+  }
+
+  async #beginTransaction(leave: () => void): Promise<SqliteTransaction> {
+    try {
+      await retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+    } catch (error) {
+      leave();
+      throw adapterError(error);
+    }
+    return new SqliteTransaction(this.#connection, this.file, leave);
   }
 
   async #alone<T>(work: () => T, busyTimeoutMs: number): Promise<T> {

@@ -49,6 +49,11 @@ export class SqliteConnection {
     this.#statements.clear();
   }
 
+  /** Whether commits from now on wait for the disk. Said anew each time: SQLite takes it when it reads the text, not when it runs it. */
+  setSynchronous(level: "FULL" | "NORMAL"): void {
+    if (!this.#closed) this.#database.exec(`PRAGMA synchronous = ${level}`);
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -35,10 +35,10 @@ async function openStore(share = 1 / 1_024) {
   const writes: number[] = [];
   const held: Database = {
     ...database,
-    sqlTransaction: async (work) => {
+    unsyncedTransaction: async (work) => {
       await before();
       writes.push(1);
-      return database.sqlTransaction(work);
+      return database.unsyncedTransaction(work);
     },
   };
   const warnings: string[] = [];
@@ -132,6 +132,25 @@ describe("receipts that wait to be written", () => {
     expect(await store.findBlob(tenantId, receipt(9, 0, "same").systemHash)).toHaveLength(20_000);
     store.dropSession(tenantId, "s9");
     expect([store.bytes, store.entries]).toEqual([0, 0]);
+  });
+
+  test("are stored when their assemblies go on, and those that are added at once share a transaction", async () => {
+    const { store, database, layers, writes } = await openStore(1);
+    await Promise.all([1, 2, 3].map((at) => store.add(receipt(at, 10), layers)));
+    expect(await ids(database)).toEqual(["receipt 1", "receipt 2", "receipt 3"]);
+    await store.add(receipt(4, 10), layers);
+    expect(await ids(database)).toHaveLength(4);
+    expect(writes).toHaveLength(2);
+  });
+
+  test("hold nobody up while the database fails", async () => {
+    const { store, layers, warnings, beforeWrites } = await openStore(1);
+    beforeWrites(() => Promise.reject(new Error("no disk")));
+    await store.add(receipt(1, 10), layers);
+    await store.add(receipt(2, 10), layers);
+    expect(warnings).toHaveLength(1);
+    expect(store.entries).toBe(2);
+    beforeWrites(async () => {});
   });
 
   test("are written in transactions of a few megabytes, all of them by one flush", async () => {

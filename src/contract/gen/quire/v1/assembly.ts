@@ -17,6 +17,7 @@ import {
   EventSource,
   eventSourceFromJSON,
   eventSourceToNumber,
+  SourceEvent,
 } from "./turn.js";
 import { Tool } from "./workspace.js";
 
@@ -655,6 +656,8 @@ export interface AssembledContext {
     | undefined;
   /** warnings are what the caller should know. */
   readonly warnings: readonly string[];
+  /** source_event is the event as a turn keeps it; absent when the request has no event. */
+  readonly sourceEvent: SourceEvent | undefined;
 }
 
 /** Candidate is something that could have gone into a context. */
@@ -2620,6 +2623,7 @@ function createBaseAssembledContext(): AssembledContext {
     historyLayer: undefined,
     hashes: undefined,
     warnings: [],
+    sourceEvent: undefined,
   };
 }
 
@@ -2690,6 +2694,9 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     }
     for (const v of message.warnings) {
       writer.uint32(178).string(v!);
+    }
+    if (message.sourceEvent !== undefined) {
+      SourceEvent.encode(message.sourceEvent, writer.uint32(242).fork()).join();
     }
     return writer;
   },
@@ -2883,6 +2890,14 @@ export const AssembledContext: MessageFns<AssembledContext> = {
             message.warnings.push(reader.string());
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.sourceEvent = SourceEvent.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2932,6 +2947,9 @@ export const AssembledContext: MessageFns<AssembledContext> = {
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
     message.warnings = object.warnings?.map((e) => e) || [];
+    message.sourceEvent = (object.sourceEvent !== undefined && object.sourceEvent !== null)
+      ? SourceEvent.fromPartial(object.sourceEvent)
+      : undefined;
     return message;
   },
 };

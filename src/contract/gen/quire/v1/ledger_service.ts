@@ -384,8 +384,10 @@ export interface RecordTurnRequest {
    */
   readonly abandonOpenItems: boolean;
   /**
-   * assembly_id is the assembly that the turn answers to: at most 36 characters. What was sent as context before the user's content is kept
-   * with the turn's first USER message, unless that has context of its own.
+   * assembly_id is the assembly that the turn answers to: at most 36 characters. What was sent as context before the user's
+   * content is kept with the turn's first USER message, unless that has context of its own. What `details` leave out is taken
+   * from the assembly: role, model, provider, toolset, permissions, source event and workspace path. An assembly of another
+   * session is refused with INVALID_FIELD.
    */
   readonly assemblyId: string;
 }
@@ -402,6 +404,8 @@ export interface RecordTurnResponse {
   readonly headTurnId: string;
   /** branched says that the head had moved and the turn stands on a branch of its own. */
   readonly branched: boolean;
+  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  readonly warnings: readonly string[];
 }
 
 /** BeginTurnRequest asks for a turn to be opened. */
@@ -434,6 +438,8 @@ export interface BeginTurnResponse {
     | undefined;
   /** message_ids are the ids of its messages, in order. */
   readonly messageIds: readonly string[];
+  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  readonly warnings: readonly string[];
 }
 
 /** AppendMessagesRequest asks for messages to be added to an open turn. */
@@ -463,6 +469,8 @@ export interface AppendMessagesResponse {
     | undefined;
   /** message_ids are the ids of the messages that were added, in order. */
   readonly messageIds: readonly string[];
+  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  readonly warnings: readonly string[];
 }
 
 /** CompleteTurnRequest asks for an open turn to be finished. */
@@ -495,6 +503,8 @@ export interface CompleteTurnResponse {
   readonly headTurnId: string;
   /** branched says that the head had moved and the turn stands on a branch of its own. */
   readonly branched: boolean;
+  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  readonly warnings: readonly string[];
 }
 
 /** GetTurnRequest asks for one turn. */
@@ -2226,7 +2236,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
 };
 
 function createBaseRecordTurnResponse(): RecordTurnResponse {
-  return { turn: undefined, messageIds: [], headTurnId: "", branched: false };
+  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [] };
 }
 
 export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
@@ -2242,6 +2252,9 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
     }
     if (message.branched !== false) {
       writer.uint32(32).bool(message.branched);
+    }
+    for (const v of message.warnings) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -2291,6 +2304,14 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
             message.branched = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2312,6 +2333,7 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
+    message.warnings = object.warnings?.map((e) => e) || [];
     return message;
   },
 };
@@ -2467,7 +2489,7 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
 };
 
 function createBaseBeginTurnResponse(): BeginTurnResponse {
-  return { turn: undefined, messageIds: [] };
+  return { turn: undefined, messageIds: [], warnings: [] };
 }
 
 export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
@@ -2477,6 +2499,9 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
     }
     for (const v of message.messageIds) {
       writer.uint32(18).string(v!);
+    }
+    for (const v of message.warnings) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -2510,6 +2535,14 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
             message.messageIds.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2529,6 +2562,7 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
     const message = createBaseBeginTurnResponse() as any;
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => e) || [];
     return message;
   },
 };
@@ -2637,7 +2671,7 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
 };
 
 function createBaseAppendMessagesResponse(): AppendMessagesResponse {
-  return { turn: undefined, messageIds: [] };
+  return { turn: undefined, messageIds: [], warnings: [] };
 }
 
 export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
@@ -2647,6 +2681,9 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
     }
     for (const v of message.messageIds) {
       writer.uint32(18).string(v!);
+    }
+    for (const v of message.warnings) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -2680,6 +2717,14 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
             message.messageIds.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2699,6 +2744,7 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
     const message = createBaseAppendMessagesResponse() as any;
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => e) || [];
     return message;
   },
 };
@@ -2828,7 +2874,7 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
 };
 
 function createBaseCompleteTurnResponse(): CompleteTurnResponse {
-  return { turn: undefined, messageIds: [], headTurnId: "", branched: false };
+  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [] };
 }
 
 export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
@@ -2844,6 +2890,9 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
     }
     if (message.branched !== false) {
       writer.uint32(32).bool(message.branched);
+    }
+    for (const v of message.warnings) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -2893,6 +2942,14 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
             message.branched = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2914,6 +2971,7 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
+    message.warnings = object.warnings?.map((e) => e) || [];
     return message;
   },
 };
@@ -4295,10 +4353,11 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): AliasSessionResponse => AliasSessionResponse.decode(value),
   },
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
+   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
+   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn: {
@@ -4327,7 +4386,7 @@ export const LedgerServiceService = {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
    */
   appendMessages: {
     path: "/quire.v1.LedgerService/AppendMessages" as const,
@@ -4345,7 +4404,7 @@ export const LedgerServiceService = {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn: {
     path: "/quire.v1.LedgerService/CompleteTurn" as const,
@@ -4502,10 +4561,11 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   aliasSession: handleUnaryCall<AliasSessionRequest, AliasSessionResponse>;
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
+   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
+   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn: handleUnaryCall<RecordTurnRequest, RecordTurnResponse>;
@@ -4518,7 +4578,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
    */
   appendMessages: handleUnaryCall<AppendMessagesRequest, AppendMessagesResponse>;
   /**
@@ -4526,7 +4586,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
   /**
@@ -4720,10 +4780,11 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: AliasSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log.
+   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
+   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
    *
    * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, RECEIPT_NOT_FOUND (the assembly), and those of the messages: BAD_ROLE_ORDER,
+   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
    */
   recordTurn(
@@ -4764,7 +4825,7 @@ export interface LedgerServiceClient extends Client {
   /**
    * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
    */
   appendMessages(
     request: AppendMessagesRequest,
@@ -4786,7 +4847,7 @@ export interface LedgerServiceClient extends Client {
    * its session, FAILED ends it without.
    *
    * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, RECEIPT_NOT_FOUND (the assembly), and those of the messages.
+   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
    */
   completeTurn(
     request: CompleteTurnRequest,

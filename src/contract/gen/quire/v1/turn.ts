@@ -289,7 +289,7 @@ export interface Turn {
   readonly status: TurnStatus;
   /** depth is the number of turns in its thread, itself included; 0 while it is open and for a failed turn. */
   readonly depth: number;
-  /** details are what the caller said about the turn. */
+  /** details are what the caller said about the turn, and what it left to the assembly that it named. */
   readonly details:
     | TurnDetails
     | undefined;
@@ -332,7 +332,10 @@ export interface Turn {
   readonly assemblyId: string;
 }
 
-/** TurnDetails are what the caller says about a turn when it begins. */
+/**
+ * TurnDetails are what the caller says about a turn when it begins. For a turn that names its assembly, what is left out here
+ * (but for metadata) is taken from the assembly; `source_event` is taken whole or not at all.
+ */
 export interface TurnDetails {
   /** agent_role is the part that the agent plays. */
   readonly agentRole: AgentRole;
