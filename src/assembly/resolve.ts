@@ -4,7 +4,7 @@ import { mergeSettings, type ResolvedSettings } from "../capsule/context-setting
 import { type DerivedSettings, deriveSettings } from "../capsule/knobs.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import type { Capsule } from "../domain/capsule.js";
-import { AgentRole } from "../domain/turn.js";
+import type { AgentRole } from "../domain/turn.js";
 import type { Toolset } from "../domain/workspace.js";
 import { QuireError } from "../errors/quire-error.js";
 import { requireOpen } from "../ledger/open-turn.js";
@@ -13,11 +13,13 @@ import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WorkspaceView } from "../workspace/workspace-reader.js";
 import type { AssemblyDeps } from "./deps.js";
 import { findPin, type Pin } from "./prefix/pin.js";
+import { type SettledRequest, settleRequest } from "./settle-request.js";
 import { type EffectiveThread, findEffective } from "./thread-window.js";
 
 /** Everything that a request names, found. */
 export interface ResolvedContext {
-  readonly request: ContextRequest;
+  /** With what the session remembers filled in. */
+  readonly request: SettledRequest;
   readonly tenantId: string;
   readonly assemblyId: string;
   readonly nowMs: number;
@@ -46,11 +48,12 @@ export interface ResolvedContext {
 export async function resolve(
   deps: AssemblyDeps,
   tenantId: string,
-  request: ContextRequest,
+  given: ContextRequest,
 ): Promise<ResolvedContext> {
-  const found = await deps.ledger.threads.findThread(tenantId, request.session);
-  if (!found) throw sessionNotFound(request.session);
+  const found = await deps.ledger.threads.findThread(tenantId, given.session);
+  if (!found) throw sessionNotFound(given.session);
   const { session, head, epoch } = found;
+  const request = await settleRequest(deps, tenantId, given, found.memory);
   const [activeTurn, { capsule }, workspace] = await Promise.all([
     request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
     deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
@@ -60,7 +63,7 @@ export async function resolve(
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
-  const role = request.role === AgentRole.UNSPECIFIED ? AgentRole.UNIFIED : request.role;
+  const { role, task } = request;
   const nowMs = deps.clock.now();
   const thread = await findEffective(deps, { tenantId, session, epoch, head, activeTurn });
   const pin = await findPin(deps, thread, modelName, role, nowMs);
@@ -87,7 +90,7 @@ export async function resolve(
     thread,
     pin,
     role,
-    task: request.task || (role === AgentRole.WORKER ? await taskOf(deps, tenantId, session.id) : ""),
+    task,
     capsule,
     derived,
     settings: mergeSettings(deps.settings, capsule.body?.settings, request.settings),
@@ -139,7 +142,7 @@ async function workspaceOf(deps: AssemblyDeps, tenantId: string, name: string): 
 async function toolsetOf(
   deps: AssemblyDeps,
   tenantId: string,
-  request: ContextRequest,
+  request: SettledRequest,
   workspace: WorkspaceView | undefined,
 ): Promise<Toolset> {
   if (!workspace)
@@ -151,8 +154,4 @@ async function toolsetOf(
     });
   }
   return toolset;
-}
-
-async function taskOf(deps: AssemblyDeps, tenantId: string, sessionId: string): Promise<string> {
-  return (await deps.ledger.sessions.find(tenantId, sessionId))?.row.task ?? "";
 }

@@ -1,3 +1,6 @@
+import type { AgentRole } from "./turn.js";
+import type { Tool } from "./workspace.js";
+
 export const TaskStatus = {
   UNSPECIFIED: "TASK_STATUS_UNSPECIFIED",
   PENDING: "TASK_STATUS_PENDING",
@@ -35,6 +38,19 @@ export interface SubAgentLink {
   readonly taskStatus: TaskStatus;
 }
 
+/** What a session remembers for its assemblies. */
+export interface SessionDefaults {
+  readonly capsule?: string | undefined;
+  readonly role?: AgentRole | undefined;
+  readonly workspace?: string | undefined;
+  readonly toolset?: string | undefined;
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  /** The capabilities that a worker sees. */
+  readonly scope: { readonly capabilities: readonly string[] } | undefined;
+  readonly tools: { readonly tools: readonly Tool[] } | undefined;
+}
+
 /** A label that points at the head of a thread. */
 export interface Session {
   readonly id: string;
@@ -49,6 +65,7 @@ export interface Session {
   readonly headSequence: number;
   readonly createTime: Date | undefined;
   readonly updateTime: Date | undefined;
+  readonly defaults: SessionDefaults | undefined;
 }
 
 /** One entry of a session's head log. */

@@ -1,5 +1,12 @@
 import { looksLikeUuid, toMicroseconds } from "../domain/clock.js";
-import { HeadMoveCause, type Session, type SubAgentLink, TaskStatus } from "../domain/session.js";
+import {
+  HeadMoveCause,
+  type Session,
+  type SessionDefaults,
+  type SubAgentLink,
+  TaskStatus,
+} from "../domain/session.js";
+import { AgentRole } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import { eraseSession } from "../storage/ledger/erase-session.js";
 import type { SessionRow } from "../storage/ledger/rows.js";
@@ -13,6 +20,7 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
 import { limitReached, limits } from "./limits.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
+import { changeDefaults, type DefaultsColumns, noDefaults, requireTask } from "./session-defaults.js";
 import { headMoved } from "./turn-draft.js";
 import { viewSession } from "./views.js";
 
@@ -25,7 +33,10 @@ export interface CreateSession {
   readonly workspacePath: string;
   readonly metadata: { [key: string]: string };
   readonly subAgent: SubAgentLink | undefined;
+  readonly defaults?: SessionDefaults | undefined;
 }
+
+const noColumns: DefaultsColumns = { defaultsJson: null, toolsJson: null };
 
 /** A label that could be taken for an id would hide the session that has the id. */
 function requireLabel(label: string, field: string): void {
@@ -52,6 +63,7 @@ function newSession(deps: LedgerDeps, tenantId: string, label: string, nowUs: bi
     spawningCallId: null,
     task: null,
     taskStatus: null,
+    ...noColumns,
     createdUs: nowUs,
     updatedUs: nowUs,
   };
@@ -71,9 +83,21 @@ export async function createSession(
       workspacePath: command.workspacePath,
       metadataJson: JSON.stringify(command.metadata),
       ...(command.subAgent ? await linkSubAgent(sessions, command.subAgent) : {}),
+      ...defaultsOf(command),
     };
+    requireTask(row, row, "sub_agent.task");
     return sessionAnswer(await sessions.insert(row));
   });
+}
+
+/** A sub-agent is a worker, unless it is said to be something else. */
+function defaultsOf({ subAgent, defaults }: CreateSession): DefaultsColumns {
+  const { role = AgentRole.UNSPECIFIED } = defaults ?? {};
+  const isWorker = subAgent !== undefined && role === AgentRole.UNSPECIFIED;
+  return changeDefaults(
+    noColumns,
+    isWorker ? { ...noDefaults, ...defaults, role: AgentRole.WORKER } : defaults,
+  );
 }
 
 async function linkSubAgent(sessions: SessionTransaction, link: SubAgentLink): Promise<Partial<SessionRow>> {
@@ -145,6 +169,8 @@ export interface UpdateSession {
   readonly setMetadata: { readonly [key: string]: string };
   readonly removeMetadata: readonly string[];
   readonly taskStatus?: TaskStatus | undefined;
+  readonly task?: string | undefined;
+  readonly defaults?: SessionDefaults | undefined;
   readonly headTurnId?: string | undefined;
   readonly expectedHeadTurnId?: string | undefined;
 }
@@ -161,12 +187,17 @@ export async function updateSession(
   const nowUs = toMicroseconds(deps.clock.now());
   const answer = await deps.sessions.write(key, nowUs, async (sessions) => {
     const before = await sessions.find(command.session);
+    const defaults = changeDefaults(before.row, command.defaults);
+    const task = changeTask(before.row, command);
+    requireTask({ ...before.row, ...task }, defaults, command.task === undefined ? "sub_agent.task" : "task");
     const changes: Partial<SessionRow> = {
       updatedUs: nowUs,
       ...(command.label === undefined ? {} : { label: command.label }),
       ...(command.workspacePath === undefined ? {} : { workspacePath: command.workspacePath }),
       metadataJson: changeMetadata(before.row.metadataJson, command),
-      ...changeTask(before.row, command),
+      ...task,
+      defaultsJson: defaults.defaultsJson,
+      toolsJson: defaults.toolsJson,
       ...(await moveHead(sessions, before.row, command, nowUs)),
     };
     return sessionAnswer(await sessions.update(before, changes));
@@ -189,13 +220,14 @@ function changeMetadata(metadataJson: string, command: UpdateSession): string {
 }
 
 function changeTask(row: SessionRow, command: UpdateSession): Partial<SessionRow> {
-  if (command.taskStatus === undefined) return {};
+  const { task, taskStatus } = command;
+  if (taskStatus === undefined && task === undefined) return {};
   if (row.parentSessionId === null) {
     throw new QuireError("NO_TASK", "the session is no sub-agent's: it has no task", {
       metadata: { session: row.label },
     });
   }
-  return { taskStatus: command.taskStatus };
+  return { ...(task === undefined ? {} : { task }), ...(taskStatus === undefined ? {} : { taskStatus }) };
 }
 
 async function moveHead(
@@ -272,6 +304,7 @@ export async function forkSession(
       ...newSession(deps, key.tenantId, command.label, nowUs),
       workspacePath: command.workspacePath || (origin?.workspacePath ?? ""),
       metadataJson: JSON.stringify(command.metadata),
+      ...(origin && { task: origin.task, defaultsJson: origin.defaultsJson, toolsJson: origin.toolsJson }),
     };
     // A session without turns forks into another one without turns.
     if (turnId === null) {

@@ -12,6 +12,7 @@ import type {
 import type { HeadMoveRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredSession } from "../storage/ledger/session-store.js";
 import { OpenState } from "./open-state.js";
+import { readDefaults } from "./session-defaults.js";
 
 /** Stored rows as the contract shows them. */
 
@@ -38,6 +39,7 @@ export function viewSession({ row, aliases }: StoredSession): Session {
     headSequence: row.headSequence,
     createTime: fromMicroseconds(row.createdUs),
     updateTime: fromMicroseconds(row.updatedUs),
+    defaults: readDefaults(row),
   };
 }
 

@@ -45,7 +45,7 @@ export const defaultEnvironmentTemplates: EnvironmentTemplates = {
 
 export interface EnvironmentOptions {
   readonly templates?: EnvironmentTemplates;
-  /** Only these capabilities, by name: a worker's share. */
+  /** Only these capabilities, by name, and their credentials: a worker's share. */
   readonly scope?: readonly string[] | undefined;
 }
 
@@ -60,7 +60,7 @@ export function renderEnvironment(snapshot: CapabilitySnapshot, options: Environ
   const parts = [
     section(templates.capabilitiesHeading, categoryLines(capabilities, templates)),
     section(templates.hintsHeading, hintLines(capabilities, templates)),
-    section(templates.credentialsHeading, credentialLines(snapshot, templates)),
+    section(templates.credentialsHeading, credentialLines(snapshot, templates, scope)),
   ].filter((part) => part !== "");
   if (parts.length === 0) return "";
   return [templates.heading, templates.introduction, ...parts].filter((part) => part !== "").join("\n\n");
@@ -108,14 +108,31 @@ function hintLines(capabilities: readonly Capability[], templates: EnvironmentTe
   );
 }
 
-function credentialLines(snapshot: CapabilitySnapshot, templates: EnvironmentTemplates): readonly string[] {
-  const { credentialsConfigured: count, credentialsBroken: broken } = snapshot;
-  if (count === 0 && broken.length === 0) return [];
-  const configured = fillTemplate(templates.credentialsConfigured, { count });
-  if (broken.length === 0) return [configured];
-  const names = broken.join(templates.nameSeparator);
-  const failing = fillTemplate(templates.credentialsBroken, { count: broken.length, names });
-  return [[configured, failing].join(templates.groupSeparator)];
+function credentialLines(
+  snapshot: CapabilitySnapshot,
+  templates: EnvironmentTemplates,
+  scope: readonly string[] | undefined,
+): readonly string[] {
+  const broken = snapshot.credentialsBroken.filter((name) => scope === undefined || isInScope(name, scope));
+  // Which credentials are configured is not known, only how many: that number is nobody's share.
+  const count = scope === undefined ? snapshot.credentialsConfigured : 0;
+  const groups: string[] = [];
+  if (count > 0 || (scope === undefined && broken.length > 0))
+    groups.push(fillTemplate(templates.credentialsConfigured, { count }));
+  if (broken.length > 0) {
+    const names = broken.join(templates.nameSeparator);
+    groups.push(fillTemplate(templates.credentialsBroken, { count: broken.length, names }));
+  }
+  return groups.length === 0 ? [] : [groups.join(templates.groupSeparator)];
+}
+
+/** A credential belongs to the capability whose name it has, alone or before a separator: `github`, `github-token`, `github/work`. */
+function isInScope(credential: string, scope: readonly string[]): boolean {
+  return scope.some(
+    (capability) =>
+      credential === capability ||
+      (credential.startsWith(capability) && /^[-_./:]/.test(credential.slice(capability.length))),
+  );
 }
 
 function namesOf(capabilities: readonly Capability[], { nameSeparator }: EnvironmentTemplates): string {

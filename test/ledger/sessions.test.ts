@@ -191,7 +191,7 @@ describe("sub-agents", () => {
 
     await ledger.session({
       label: "other worker",
-      subAgent: { parentSessionId: manager.id, taskStatus: TaskStatus.RUNNING },
+      subAgent: { parentSessionId: manager.id, task: "wait", taskStatus: TaskStatus.RUNNING },
     });
     const list = async (request: Parameters<LedgerCalls["listSessions"]>[0]) =>
       (await ledger.listSessions(request)).sessions.map((entry) => entry.label);

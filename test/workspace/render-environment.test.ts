@@ -55,15 +55,25 @@ Files: disk (broken)
 12 configured | 1 broken (twitter)`);
   });
 
-  it("shows a worker only what is in its scope", () => {
+  it("shows a worker only what is in its scope, credentials included", () => {
     expect(renderEnvironment(nexus, { scope: ["chat-read", "none-such"] })).toBe(`## Environment
 
 ### Capabilities
-Communication: chat-read (ready)
+Communication: chat-read (ready)`);
+    expect(renderEnvironment(snapshot(nexus.capabilities), { scope: [] })).toBe("");
+  });
+
+  it("takes a credential to be in scope when it has a capability's name, alone or before a separator", () => {
+    const broken = ["disk", "disk-key", "disk/work", "disks", "cloud", "my-disk"];
+    expect(
+      renderEnvironment(snapshot(nexus.capabilities, 9, broken), { scope: ["disk"] }),
+    ).toBe(`## Environment
+
+### Capabilities
+Files: disk (broken)
 
 ### Credentials
-12 configured | 1 broken (twitter)`);
-    expect(renderEnvironment(snapshot(nexus.capabilities), { scope: [] })).toBe("");
+3 broken (disk, disk-key, disk/work)`);
   });
 
   it("leaves out what there is nothing to say about", () => {

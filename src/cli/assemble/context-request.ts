@@ -15,8 +15,9 @@ export const policies = {
 
 /** What the flags of `quire assemble` say about a context. */
 export interface ContextFlags {
-  readonly capsule: string;
+  readonly capsule?: string;
   readonly role?: keyof typeof roles;
+  readonly task?: string;
   readonly workspace?: string;
   readonly toolset?: string;
   readonly model?: string;
@@ -31,15 +32,16 @@ export function contextRequest(session: string, message: string, flags: ContextF
   return ContextRequest.fromPartial({
     session,
     capsule: flags.capsule,
-    role: flags.role ? roles[flags.role] : AgentRole.UNSPECIFIED,
+    role: flags.role && roles[flags.role],
     event: {
       source: EventSource.HUMAN,
       content: [{ content: { $case: "text", value: { text: message } } }],
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     },
-    workspace: flags.workspace ?? "",
-    toolset: flags.toolset ?? "",
-    model: flags.model ?? "",
+    task: flags.task ?? "",
+    workspace: flags.workspace,
+    toolset: flags.toolset,
+    model: flags.model,
     ...(flags.maxTokens === undefined ? {} : { maxContextTokens: flags.maxTokens }),
     ...(flags.policy ? { settings: ContextSettings.fromPartial({ policy: policies[flags.policy] }) } : {}),
     replay: flags.clean ? HistoryReplay.CLEAN : HistoryReplay.AS_SENT,

@@ -21,16 +21,18 @@ export function assembleCommand(terminal: Terminal): Command {
   const command = new Command("assemble")
     .description("make the context for a message, and print its layers as they arrive")
     .argument("<session>", "its label, id or alias")
-    .requiredOption("--capsule <name>", "the agent's definition")
+    .option("--capsule <name>", "the agent's definition (default: the session's)")
     .option("--message <text>", "what the agent answers to (default: stdin)")
     .addOption(
-      new Option("--role <role>", "the part that the agent plays (default: unified)").choices(
-        Object.keys(roles),
-      ),
+      new Option(
+        "--role <role>",
+        "the part that the agent plays (default: the session's, else unified)",
+      ).choices(Object.keys(roles)),
     )
-    .option("--workspace <name>", "where the agent works")
+    .option("--task <text>", "a worker's task (default: the session's)")
+    .option("--workspace <name>", "where the agent works (default: the session's)")
     .option("--toolset <name>", "a toolset of the workspace")
-    .option("--model <model>", "the model (default: the capsule's)")
+    .option("--model <model>", "the model (default: the session's, else the capsule's)")
     .option("--max-tokens <n>", "the most that the context may use", positiveNumber)
     .addOption(
       new Option("--policy <policy>", "what happens when a lane is over its share").choices(

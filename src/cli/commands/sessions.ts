@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type Session, TaskStatus } from "../../contract/gen/quire/v1/session.js";
+import { type Session, type SessionDefaults, TaskStatus } from "../../contract/gen/quire/v1/session.js";
 import type { Ledger } from "../client/ledger.js";
 import { sessionJson } from "../proto-json.js";
 import { localTime, oneLine } from "../terminal/printable.js";
@@ -29,7 +29,10 @@ export function sessionsCommand(terminal: Terminal): Command {
         return;
       }
       if (sessions.length === 0) return say(terminal, "there are no sessions yet; quire import makes some");
-      printLine(terminal, table(["LABEL", "TURNS", "HEAD", "UPDATED", "TASK"], sessions.map(row), ["TURNS"]));
+      printLine(
+        terminal,
+        table(["LABEL", "TURNS", "HEAD", "UPDATED", "AGENT", "TASK"], sessions.map(row), ["TURNS"]),
+      );
       if (more) say(terminal, "there are more: --limit <n>");
     }),
   );
@@ -52,8 +55,22 @@ async function readSessions(ledger: Ledger, labelPrefix: string, limit: number) 
   return { sessions, more: pageToken !== "" };
 }
 
-function row({ label, depth, headTurnId, updateTime, subAgent }: Session): readonly string[] {
+function row({ label, depth, headTurnId, updateTime, subAgent, defaults }: Session): readonly string[] {
   const status = subAgent?.taskStatus.replace("TASK_STATUS_", "").toLowerCase();
   const task = subAgent ? `${status}: ${subAgent.task}` : "";
-  return [oneLine(label, 60), String(depth), headTurnId || "-", localTime(updateTime), oneLine(task, 60)];
+  return [
+    oneLine(label, 60),
+    String(depth),
+    headTurnId || "-",
+    localTime(updateTime),
+    oneLine(agentOf(defaults), 60),
+    oneLine(task, 60),
+  ];
+}
+
+/** Who the session's agent is, as far as it remembers: `atlas, worker (flights, hotels)`. */
+function agentOf(defaults: SessionDefaults | undefined): string {
+  const role = defaults?.role?.replace("AGENT_ROLE_", "").toLowerCase();
+  const scope = defaults?.scope ? `(${defaults.scope.capabilities.join(", ")})` : "";
+  return [[defaults?.capsule, role].filter(Boolean).join(", "), scope].filter(Boolean).join(" ");
 }

@@ -1,4 +1,5 @@
-import type { Session } from "../../contract/gen/quire/v1/session.js";
+import { type Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
+import { AgentRole } from "../../contract/gen/quire/v1/turn.js";
 import { sha256 } from "../../domain/hash.js";
 import { CliError } from "../cli-error.js";
 import type { Ledger } from "../client/ledger.js";
@@ -52,7 +53,13 @@ async function request(
       task: subAgent.task,
       taskStatus: subAgent.taskStatus,
     };
-    return (await retrying(() => ledger.createSession({ ...common, subAgent: link }))).session;
+    // What it was told is not known: then it is no worker, which would need to be told something.
+    const untold = subAgent?.task === "" ? SessionDefaults.create({ role: AgentRole.UNIFIED }) : undefined;
+    return (
+      await retrying(() =>
+        ledger.createSession({ ...common, subAgent: link, defaults: planned.defaults ?? untold }),
+      )
+    ).session;
   } catch (error) {
     if (error instanceof LedgerError && error.reason === "REQUEST_ID_REUSED") return undefined;
     throw error;

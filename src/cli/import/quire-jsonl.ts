@@ -1,6 +1,6 @@
 import { Message } from "../../contract/gen/quire/v1/message.js";
-import type { Session } from "../../contract/gen/quire/v1/session.js";
-import { type Turn, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
+import type { Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
+import { AgentRole, type Turn, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
 import { CliError } from "../cli-error.js";
 import { messageJson, sessionJson, turnJson } from "../proto-json.js";
 import { Findings } from "./findings.js";
@@ -36,6 +36,11 @@ function finishedTurn(json: unknown, where: string): Turn {
   throw new CliError(`${where} is a turn that is neither COMPLETED nor AWAITING, so it is in no thread`);
 }
 
+/** A worker's task stays with its link to a parent: without it, the session is that of no worker. */
+function withoutTask(defaults: SessionDefaults | undefined): SessionDefaults | undefined {
+  return defaults?.role === AgentRole.WORKER ? { ...defaults, role: undefined } : defaults;
+}
+
 function plan(session: Session, turns: readonly PlannedTurn[], { label, given }: ImportLabel): ImportPlan {
   const findings = new Findings();
   if (session.aliases.length > 0) findings.add("aliases, left out", session.label, session.aliases.length);
@@ -48,6 +53,7 @@ function plan(session: Session, turns: readonly PlannedTurn[], { label, given }:
         label: given || own === "" ? label : own,
         workspacePath: session.workspacePath,
         metadata: session.metadata,
+        defaults: withoutTask(session.defaults),
         turns,
       },
     ],

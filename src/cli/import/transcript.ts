@@ -1,5 +1,5 @@
 import type { Message, MessageRole, Part } from "../../contract/gen/quire/v1/message.js";
-import type { SubAgentLink } from "../../contract/gen/quire/v1/session.js";
+import type { SessionDefaults, SubAgentLink } from "../../contract/gen/quire/v1/session.js";
 import type { AgentResult, TokenUsage, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
 import type { Finding } from "./findings.js";
 
@@ -39,6 +39,8 @@ export interface PlannedSession {
   readonly subAgent?:
     | (Pick<SubAgentLink, "task" | "taskStatus" | "spawningCallId"> & { readonly parent: number })
     | undefined;
+  /** What the session remembers. A fork remembers what it is forked from does. */
+  readonly defaults?: SessionDefaults | undefined;
   readonly turns: readonly PlannedTurn[];
 }
 

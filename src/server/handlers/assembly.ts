@@ -111,18 +111,18 @@ async function* assembleResponses(
   { tenantId, ...limits }: CallContext,
 ): AsyncGenerator<Response> {
   const { have } = request;
+  let toolset = "";
   for await (const event of assemble(assembly, tenantId, request, limits)) {
     switch (event.kind) {
       case "resolved":
+        toolset = event.resolved.request.toolset;
         yield { event: { $case: "resolved", value: resolvedMessage(event.resolved, event.plan) } };
         break;
       case "tools": {
         const { tools, hash, tokens } = event.tools;
         const reused = have?.toolsHash.equals(hash) ?? false;
         const sent = reused ? [] : tools.map((tool) => ({ ...tool }));
-        yield {
-          event: { $case: "tools", value: { tools: sent, hash, tokens, reused, toolset: request.toolset } },
-        };
+        yield { event: { $case: "tools", value: { tools: sent, hash, tokens, reused, toolset } } };
         break;
       }
       case "system": {

@@ -5,6 +5,7 @@ import type { AssemblyDeps } from "../../assembly/deps.js";
 import { detailsFrom } from "../../assembly/details-from.js";
 import { forgetSession } from "../../assembly/forget-session.js";
 import { learnUsage } from "../../assembly/learn-usage.js";
+import { capsuleOfParent } from "../../assembly/parent-capsule.js";
 import * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../domain/message.js";
 import { appendMessages } from "../../ledger/append-messages.js";
@@ -13,6 +14,7 @@ import { completeTurn } from "../../ledger/complete-turn.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
 import { getTurn, listTurns } from "../../ledger/read-turns.js";
 import { type RecordedTurn, recordTurn } from "../../ledger/record-turn.js";
+import { noDefaults } from "../../ledger/session-defaults.js";
 import {
   aliasSession,
   createSession,
@@ -56,6 +58,22 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     if (!turn) return {};
     return attachContext(assembly, key.tenantId, { session: turn.sessionId, assemblyId, messages });
   };
+  /** A sub-agent with the capsule that it inherits, if none is named. */
+  const spawned = async (
+    key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
+    request: wire.CreateSessionRequest,
+  ): Promise<wire.CreateSessionRequest> => {
+    const { subAgent, defaults } = request;
+    if (!subAgent || defaults?.capsule || (await ledger.sessions.isAnswered(key))) return request;
+    const parent = await ledger.sessions.find(key.tenantId, subAgent.parentSessionId);
+    if (!parent) return request;
+    const { parentTurnId } = subAgent;
+    const capsule = await capsuleOfParent(assembly, key.tenantId, {
+      parentSessionId: parent.row.id,
+      parentTurnId,
+    });
+    return capsule ? { ...request, defaults: { ...noDefaults, ...defaults, capsule } } : request;
+  };
   /** What a finished turn sets off: a compaction may be due soon, and its usage teaches how a model counts. Nobody waits for it. */
   const finished = (tenantId: string, answer: RecordedTurn): RecordedTurn => {
     const turn = answer.turn!;
@@ -64,13 +82,11 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
     return answer;
   };
   return {
-    createSession: rpc("CreateSession", validation.validateCreateSession, (request, { tenantId }) =>
-      createSession(
-        ledger,
-        writeKey(tenantId, "CreateSession", request, wire.CreateSessionRequest, wire.CreateSessionResponse),
-        request,
-      ),
-    ),
+    createSession: rpc("CreateSession", validation.validateCreateSession, async (request, { tenantId }) => {
+      const { CreateSessionRequest, CreateSessionResponse } = wire;
+      const key = writeKey(tenantId, "CreateSession", request, CreateSessionRequest, CreateSessionResponse);
+      return createSession(ledger, key, await spawned(key, request));
+    }),
     getSession: rpc("GetSession", validation.validateGetSession, (request, { tenantId }) =>
       getSession(ledger, tenantId, request.session),
     ),

@@ -24,11 +24,11 @@ export function validateContext(request: { readonly context?: wire.ContextReques
 
 function checkContext(checker: Checker, context: wire.ContextRequest): void {
   checker.text("context.session", context.session, name);
-  checker.text("context.capsule", context.capsule, name);
-  checker.known("context.role", context.role);
+  if (context.capsule !== undefined) checker.text("context.capsule", context.capsule, name);
+  if (context.role !== undefined) checker.known("context.role", context.role);
   checker.known("context.render", context.render);
-  checker.text("context.workspace", context.workspace, { max: 256 });
-  checker.text("context.toolset", context.toolset, { max: 256 });
+  checker.text("context.workspace", context.workspace ?? "", { max: 256 });
+  checker.text("context.toolset", context.toolset ?? "", { max: 256 });
   checkTools(checker, "context.tools", context.tools);
   checkToolRules(checker, "context.tool_rules", context.toolRules);
   checker.names("context.permissions_granted", context.permissionsGranted);
@@ -38,7 +38,7 @@ function checkContext(checker: Checker, context: wire.ContextRequest): void {
   for (const [index, capability] of context.scopedCapabilities.entries()) {
     checker.text(`context.scoped_capabilities[${index}]`, capability, name);
   }
-  checker.text("context.model", context.model, { max: 256 });
+  checker.text("context.model", context.model ?? "", { max: 256 });
   checker.text("context.provider", context.provider, { max: 64 });
   checkContextSettings(checker, "context.settings", context.settings);
   if (context.maxContextTokens !== undefined) {

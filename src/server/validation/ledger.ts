@@ -1,10 +1,11 @@
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
-import type { SubAgentLink } from "../../contract/gen/quire/v1/session.js";
+import type { SessionDefaults, SubAgentLink } from "../../contract/gen/quire/v1/session.js";
 import type { AgentResult, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
 import { compressionStrategies } from "../../domain/context-settings.js";
 import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
 import { checkSummarizers } from "./context-settings.js";
 import { checkMessages, maxMessagesPerCall } from "./messages.js";
+import { checkTools } from "./workspace.js";
 
 /** The bounds that the contract states for each request of the ledger, checked before anything else is done. */
 
@@ -23,7 +24,23 @@ export const validateCreateSession = checked<wire.CreateSessionRequest>((checker
   checker.text("workspace_path", request.workspacePath, { max: 4_096 });
   checker.tags("metadata", request.metadata);
   if (request.subAgent) checkSubAgent(checker, request.subAgent);
+  checkDefaults(checker, request.defaults);
 });
+
+function checkDefaults(checker: Checker, defaults: SessionDefaults | undefined): void {
+  if (!defaults) return;
+  checker.text("defaults.capsule", defaults.capsule ?? "", { max: 256 });
+  if (defaults.role !== undefined) checker.known("defaults.role", defaults.role);
+  checker.text("defaults.workspace", defaults.workspace ?? "", { max: 256 });
+  checker.text("defaults.toolset", defaults.toolset ?? "", { max: 256 });
+  checker.text("defaults.model", defaults.model ?? "", { max: 256 });
+  checker.text("defaults.provider", defaults.provider ?? "", { max: 64 });
+  const { capabilities = [] } = defaults.scope ?? {};
+  checker.count("defaults.scope.capabilities", capabilities, 0, 1_024);
+  for (const [index, capability] of capabilities.slice(0, 1_024).entries())
+    checker.text(`defaults.scope.capabilities[${index}]`, capability, name);
+  checkTools(checker, "defaults.tools.tools", defaults.tools?.tools ?? []);
+}
 
 function checkSubAgent(checker: Checker, link: SubAgentLink): void {
   checker.text("sub_agent.parent_session_id", link.parentSessionId, name);
@@ -64,6 +81,8 @@ export const validateUpdateSession = checked<wire.UpdateSessionRequest>((checker
       "TASK_STATUS_CANCELLED",
     ]);
   }
+  if (request.task !== undefined) checkColumn(checker, "task", request.task);
+  checkDefaults(checker, request.defaults);
   if (request.headTurnId !== undefined) {
     checker.uuid("head_turn_id", request.headTurnId, true);
     if (request.expectedHeadTurnId === undefined)

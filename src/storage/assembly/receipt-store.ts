@@ -119,6 +119,15 @@ export class ReceiptStore implements MemoryUse {
     };
   }
 
+  /** The id of a session's newest receipt. Ids are in the order of their making. */
+  async newestOf(tenantId: string, sessionId: string): Promise<string | undefined> {
+    const where = { tenantId, sessionId };
+    const row = await this.reading(() =>
+      this.database.reader.receipt.findFirst({ where, select: { id: true }, orderBy: { id: "desc" } }),
+    );
+    return row?.id;
+  }
+
   async findBlob(tenantId: string, hash: Buffer): Promise<Buffer | undefined> {
     const waiting = this.waiting.findBlob(blobKey(tenantId, hash));
     if (waiting) return waiting.bytes;

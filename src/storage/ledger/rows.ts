@@ -30,6 +30,12 @@ export type SessionHead = Pick<
   "tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence"
 >;
 
+/** What an assembly needs to know of a session beside its thread. */
+export type SessionMemory = Pick<
+  SessionRow,
+  "id" | "task" | "defaultsJson" | "toolsJson" | "parentSessionId" | "parentTurnId"
+>;
+
 type Kind = "text" | "int" | "bigint" | "bytes";
 type Columns<Row> = readonly (readonly [key: keyof Row & string, column: string, kind: Kind])[];
 
@@ -92,6 +98,15 @@ export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["headSequence", "head_sequence", "int"],
 ]);
 
+export const sessionMemoryShape = new TableShape<SessionMemory>("sessions", [
+  ["id", "id", "text"],
+  ["task", "task", "text"],
+  ["defaultsJson", "defaults_json", "text"],
+  ["toolsJson", "tools_json", "text"],
+  ["parentSessionId", "parent_session_id", "text"],
+  ["parentTurnId", "parent_turn_id", "text"],
+]);
+
 export const sessionShape = new TableShape<SessionRow>("sessions", [
   ["tenantId", "tenant_id", "text"],
   ["id", "id", "text"],
@@ -110,6 +125,8 @@ export const sessionShape = new TableShape<SessionRow>("sessions", [
   ["spawningCallId", "spawning_call_id", "text"],
   ["task", "task", "text"],
   ["taskStatus", "task_status", "text"],
+  ["defaultsJson", "defaults_json", "text"],
+  ["toolsJson", "tools_json", "text"],
   ["createdUs", "created_us", "bigint"],
   ["updatedUs", "updated_us", "bigint"],
 ]);

@@ -62,6 +62,8 @@ export class SessionStore {
           ...(filter.parentSessionId ? { parentSessionId: filter.parentSessionId } : {}),
           ...(filter.taskStatus ? { taskStatus: filter.taskStatus } : {}),
         },
+        // A page of sessions with all their tools could be a gigabyte.
+        omit: { toolsJson: true },
         orderBy: { id: "desc" },
         take: filter.limit,
       });
@@ -71,7 +73,7 @@ export class SessionStore {
       });
       const bySession = groupBy(aliases, ({ sessionId }) => sessionId);
       return rows.map((row) => ({
-        row,
+        row: { ...row, toolsJson: null },
         aliases: (bySession.get(row.id) ?? []).map(({ alias }) => alias),
       }));
     });

@@ -13,7 +13,9 @@ import {
   parentShape,
   pinShape,
   type SessionHead,
+  type SessionMemory,
   sessionHeadShape,
+  sessionMemoryShape,
   type TurnRow,
   turnShape,
 } from "./rows.js";
@@ -56,6 +58,7 @@ export interface FoundThread {
   readonly session: SessionHead;
   readonly head: ParentTurn | undefined;
   readonly epoch: number;
+  readonly memory: SessionMemory;
 }
 
 interface BranchLink {
@@ -98,6 +101,7 @@ export class ThreadStore {
         session: sessionHeadShape.read(row)!,
         epoch: epochOf(row),
         head: parentShape.read(row, epochColumn + 1),
+        memory: sessionMemoryShape.read(row, memoryColumn)!,
       }
     );
   }
@@ -249,9 +253,10 @@ export class ThreadStore {
 }
 
 const epochColumn = sessionHeadShape.columns.length;
+const memoryColumn = epochColumn + 1 + parentShape.columns.length;
 const withEpoch = "FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id";
 const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`;
-const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
+const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
 const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ?`;
 const selectSegment =

@@ -88,7 +88,8 @@ describe("quire assemble", () => {
   });
 
   it("hands on role, model, policy and replay", async () => {
-    const flags = ["--message", "hello", "--role", "worker", "--model", "gemini-3.8-flash", "--clean"];
+    const worker = ["--role", "worker", "--task", "Count the stars."];
+    const flags = ["--message", "hello", ...worker, "--model", "gemini-3.8-flash", "--clean"];
     const { out } = await assemble("short", ...flags);
     expect(out).toMatch(/^ +capsule short, version 1, as worker$/m);
     expect(out).toMatch(/gemini-3\.8-flash of/);
@@ -112,7 +113,8 @@ describe("quire assemble", () => {
     const noCapsule = await runCli("assemble", "short", "--capsule", "none", ...message, ...at(), "--json");
     const [line] = jsonLines<{ error: { reason: string } }>(noCapsule.err);
     expect(line!.error.reason).toBe("CAPSULE_NOT_FOUND");
-    expect(await runCli("assemble", "short", ...message, ...at())).toMatchObject({ code: 2 });
+    const unnamed = await runCli("assemble", "short", ...message, ...at());
+    expect(unnamed).toMatchObject({ code: 1, err: expect.stringContaining("context.capsule: is required") });
     expect(await assemble("short", ...message, "--role", "boss")).toMatchObject({ code: 2 });
     expect(await assemble("short", ...message, "--policy", "loose")).toMatchObject({ code: 2 });
     expect(await assemble("short", ...message, "--show", "system,all")).toMatchObject({ code: 2 });

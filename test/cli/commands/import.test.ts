@@ -102,6 +102,7 @@ describe("quire import", () => {
       workspacePath: "",
       metadata: {},
       subAgent: undefined,
+      defaults: undefined,
     });
     await record("half", await record("half", "", "q0", "a0"), "q1", "a1");
     expect((await summary(file, "--format", "openai")).sessions).toMatchObject([

@@ -46,7 +46,7 @@ afterAll(async () => {
 describe("quire sessions", () => {
   it("shows a table, and with --json a line for each session", async () => {
     const table = await quire("sessions");
-    expect(table.out).toMatch(/^LABEL +TURNS +HEAD +UPDATED +TASK$/m);
+    expect(table.out).toMatch(/^LABEL +TURNS +HEAD +UPDATED +AGENT +TASK$/m);
     expect(table.out).toMatch(/^lost +2 +[0-9a-f-]{36} +\d{4}-/m);
     const [line] = jsonLines((await quire("sessions", "--json", "--prefix", "lo")).out);
     expect(line).toMatchObject({

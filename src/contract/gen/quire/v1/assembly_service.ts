@@ -50,25 +50,36 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/assembly_service.proto";
 
-/** ContextRequest says what a context is for. */
+/** ContextRequest says what a context is for. What it leaves out is what the session remembers (`Session.defaults`), if it does. */
 export interface ContextRequest {
   /** session is its label, id or alias: 1 to 256 characters. */
   readonly session: string;
-  /** capsule is the agent's definition, by name: 1 to 256 characters. */
-  readonly capsule: string;
+  /**
+   * capsule is the agent's definition, by name: 1 to 256 characters. The session's when absent, else that of the session's parent, as
+   * in SessionDefaults. Required where neither knows one.
+   */
+  readonly capsule?:
+    | string
+    | undefined;
   /** capsule_version is which version; the latest when 0. */
   readonly capsuleVersion: number;
-  /** role is the part that the agent plays. UNIFIED when left out. */
-  readonly role: AgentRole;
+  /** role is the part that the agent plays. The session's when left out, else UNIFIED. A WORKER needs a task. */
+  readonly role?:
+    | AgentRole
+    | undefined;
   /** event is what the agent answers to. Required without `active_turn_id`. */
   readonly event:
     | Event
     | undefined;
-  /** workspace is the workspace's name: at most 256 characters. None when empty. */
-  readonly workspace: string;
-  /** toolset is the name of a toolset of the workspace: at most 256 characters. */
-  readonly toolset: string;
-  /** tools are further tools: at most 1,024. One with the name of a toolset's tool replaces it. */
+  /** workspace is the workspace's name: at most 256 characters. The session's when absent, none when empty. */
+  readonly workspace?:
+    | string
+    | undefined;
+  /** toolset is the name of a toolset of the workspace: at most 256 characters. The session's when absent, none when empty. */
+  readonly toolset?:
+    | string
+    | undefined;
+  /** tools are further tools: at most 1,024. One with the name of a toolset's tool replaces it. The session's when there are none. */
   readonly tools: readonly Tool[];
   /** tool_rules are further rules: at most 1,024. */
   readonly toolRules: readonly ToolRule[];
@@ -78,11 +89,17 @@ export interface ContextRequest {
   readonly baseInstructions: string;
   /** task is a worker's task: at most 65,536 bytes. The session's own when empty. */
   readonly task: string;
-  /** scoped_capabilities are the capabilities that a worker sees: at most 1,024, each of 1 to 256 characters. All when empty. */
+  /**
+   * scoped_capabilities are the capabilities that a worker sees: at most 1,024, each of 1 to 256 characters. The session's scope when
+   * empty; all where that has none. Of the workspace's credentials it sees the broken ones that belong to them: those that have the
+   * name of a capability, alone or followed by one of `-_./:` and more.
+   */
   readonly scopedCapabilities: readonly string[];
-  /** model is the model's name: at most 256 characters. The capsule's when empty. */
-  readonly model: string;
-  /** provider is the provider's name: at most 64 characters. The capsule's when empty. */
+  /** model is the model's name: at most 256 characters. The session's when absent; the capsule's when empty. */
+  readonly model?:
+    | string
+    | undefined;
+  /** provider is the provider's name: at most 64 characters. The session's when empty, else the capsule's. */
   readonly provider: string;
   /** settings are stronger than the capsule's and the server's. */
   readonly settings:
@@ -418,19 +435,19 @@ export interface GetCacheReportResponse {
 function createBaseContextRequest(): ContextRequest {
   return {
     session: "",
-    capsule: "",
+    capsule: undefined,
     capsuleVersion: 0,
-    role: AgentRole.UNSPECIFIED,
+    role: undefined,
     event: undefined,
-    workspace: "",
-    toolset: "",
+    workspace: undefined,
+    toolset: undefined,
     tools: [],
     toolRules: [],
     permissionsGranted: [],
     baseInstructions: "",
     task: "",
     scopedCapabilities: [],
-    model: "",
+    model: undefined,
     provider: "",
     settings: undefined,
     maxContextTokens: undefined,
@@ -449,22 +466,22 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     if (message.session !== "") {
       writer.uint32(10).string(message.session);
     }
-    if (message.capsule !== "") {
+    if (message.capsule !== undefined) {
       writer.uint32(18).string(message.capsule);
     }
     if (message.capsuleVersion !== 0) {
       writer.uint32(24).uint32(message.capsuleVersion);
     }
-    if (message.role !== AgentRole.UNSPECIFIED) {
+    if (message.role !== undefined) {
       writer.uint32(32).int32(agentRoleToNumber(message.role));
     }
     if (message.event !== undefined) {
       Event.encode(message.event, writer.uint32(42).fork()).join();
     }
-    if (message.workspace !== "") {
+    if (message.workspace !== undefined) {
       writer.uint32(50).string(message.workspace);
     }
-    if (message.toolset !== "") {
+    if (message.toolset !== undefined) {
       writer.uint32(58).string(message.toolset);
     }
     for (const v of message.tools) {
@@ -485,7 +502,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     for (const v of message.scopedCapabilities) {
       writer.uint32(106).string(v!);
     }
-    if (message.model !== "") {
+    if (message.model !== undefined) {
       writer.uint32(114).string(message.model);
     }
     if (message.provider !== "") {
@@ -744,19 +761,19 @@ export const ContextRequest: MessageFns<ContextRequest> = {
   fromPartial(object: DeepPartial<ContextRequest>): ContextRequest {
     const message = createBaseContextRequest() as any;
     message.session = object.session ?? "";
-    message.capsule = object.capsule ?? "";
+    message.capsule = object.capsule ?? undefined;
     message.capsuleVersion = object.capsuleVersion ?? 0;
-    message.role = object.role ?? AgentRole.UNSPECIFIED;
+    message.role = object.role ?? undefined;
     message.event = (object.event !== undefined && object.event !== null) ? Event.fromPartial(object.event) : undefined;
-    message.workspace = object.workspace ?? "";
-    message.toolset = object.toolset ?? "";
+    message.workspace = object.workspace ?? undefined;
+    message.toolset = object.toolset ?? undefined;
     message.tools = object.tools?.map((e) => Tool.fromPartial(e)) || [];
     message.toolRules = object.toolRules?.map((e) => ToolRule.fromPartial(e)) || [];
     message.permissionsGranted = object.permissionsGranted?.map((e) => e) || [];
     message.baseInstructions = object.baseInstructions ?? "";
     message.task = object.task ?? "";
     message.scopedCapabilities = object.scopedCapabilities?.map((e) => e) || [];
-    message.model = object.model ?? "";
+    message.model = object.model ?? undefined;
     message.provider = object.provider ?? "";
     message.settings = (object.settings !== undefined && object.settings !== null)
       ? ContextSettings.fromPartial(object.settings)
@@ -3056,7 +3073,8 @@ export const AssemblyServiceService = {
    *
    * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
    * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
+   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
+   * task).
    */
   assemble: {
     path: "/quire.v1.AssemblyService/Assemble" as const,
@@ -3201,7 +3219,8 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
    *
    * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
    * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
+   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
+   * task).
    */
   assemble: handleServerStreamingCall<AssembleRequest, AssembleResponse>;
   /**
@@ -3257,7 +3276,8 @@ export interface AssemblyServiceClient extends Client {
    *
    * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
    * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED.
+   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
+   * task).
    */
   assemble(request: AssembleRequest, options?: Partial<CallOptions>): ClientReadableStream<AssembleResponse>;
   assemble(

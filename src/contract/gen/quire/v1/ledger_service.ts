@@ -22,7 +22,15 @@ import {
 } from "@grpc/grpc-js";
 import { CompactionPlan, CompactionTurn } from "./compaction.js";
 import { Message } from "./message.js";
-import { HeadMove, Session, SubAgentLink, TaskStatus, taskStatusFromJSON, taskStatusToNumber } from "./session.js";
+import {
+  HeadMove,
+  Session,
+  SessionDefaults,
+  SubAgentLink,
+  TaskStatus,
+  taskStatusFromJSON,
+  taskStatusToNumber,
+} from "./session.js";
 import { AgentResult, Turn, TurnDetails, TurnStatus, turnStatusFromJSON, turnStatusToNumber } from "./turn.js";
 
 export const protobufPackage = "quire.v1";
@@ -199,7 +207,11 @@ export interface CreateSessionRequest {
   /** metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. */
   readonly metadata: { [key: string]: string };
   /** sub_agent links a sub-agent's session to the turn that spawned it. */
-  readonly subAgent: SubAgentLink | undefined;
+  readonly subAgent:
+    | SubAgentLink
+    | undefined;
+  /** defaults are what its assemblies use where their request does not say. */
+  readonly defaults: SessionDefaults | undefined;
 }
 
 export interface CreateSessionRequest_MetadataEntry {
@@ -274,7 +286,15 @@ export interface UpdateSessionRequest {
     | string
     | undefined;
   /** expected_head_turn_id is the head as the caller knows it (empty: none): at most 36 characters; needed with `head_turn_id`. */
-  readonly expectedHeadTurnId?: string | undefined;
+  readonly expectedHeadTurnId?:
+    | string
+    | undefined;
+  /** defaults are what it is to remember from now on: what is absent stays, what is empty is forgotten. */
+  readonly defaults:
+    | SessionDefaults
+    | undefined;
+  /** task is a sub-agent's new task: at most 65,536 bytes. */
+  readonly task?: string | undefined;
 }
 
 export interface UpdateSessionRequest_SetMetadataEntry {
@@ -682,7 +702,7 @@ export interface SubmitCompactionResponse {
 }
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
-  return { requestId: "", label: "", workspacePath: "", metadata: {}, subAgent: undefined };
+  return { requestId: "", label: "", workspacePath: "", metadata: {}, subAgent: undefined, defaults: undefined };
 }
 
 export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
@@ -701,6 +721,9 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     });
     if (message.subAgent !== undefined) {
       SubAgentLink.encode(message.subAgent, writer.uint32(42).fork()).join();
+    }
+    if (message.defaults !== undefined) {
+      SessionDefaults.encode(message.defaults, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -761,6 +784,14 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             message.subAgent = SubAgentLink.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.defaults = SessionDefaults.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -792,6 +823,9 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     );
     message.subAgent = (object.subAgent !== undefined && object.subAgent !== null)
       ? SubAgentLink.fromPartial(object.subAgent)
+      : undefined;
+    message.defaults = (object.defaults !== undefined && object.defaults !== null)
+      ? SessionDefaults.fromPartial(object.defaults)
       : undefined;
     return message;
   },
@@ -1214,6 +1248,8 @@ function createBaseUpdateSessionRequest(): UpdateSessionRequest {
     taskStatus: undefined,
     headTurnId: undefined,
     expectedHeadTurnId: undefined,
+    defaults: undefined,
+    task: undefined,
   };
 }
 
@@ -1245,6 +1281,12 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
     }
     if (message.expectedHeadTurnId !== undefined) {
       writer.uint32(74).string(message.expectedHeadTurnId);
+    }
+    if (message.defaults !== undefined) {
+      SessionDefaults.encode(message.defaults, writer.uint32(82).fork()).join();
+    }
+    if (message.task !== undefined) {
+      writer.uint32(90).string(message.task);
     }
     return writer;
   },
@@ -1337,6 +1379,22 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
             message.expectedHeadTurnId = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.defaults = SessionDefaults.decode(reader, reader.uint32());
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.task = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1371,6 +1429,10 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
     message.taskStatus = object.taskStatus ?? undefined;
     message.headTurnId = object.headTurnId ?? undefined;
     message.expectedHeadTurnId = object.expectedHeadTurnId ?? undefined;
+    message.defaults = (object.defaults !== undefined && object.defaults !== null)
+      ? SessionDefaults.fromPartial(object.defaults)
+      : undefined;
+    message.task = object.task ?? undefined;
     return message;
   },
 };
@@ -4245,10 +4307,11 @@ export const SubmitCompactionResponse: MessageFns<SubmitCompactionResponse> = {
 export type LedgerServiceService = typeof LedgerServiceService;
 export const LedgerServiceService = {
   /**
-   * CreateSession makes a session without turns.
+   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
+   * tools, and its contexts are assembled without naming any of them again.
    *
    * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent).
+   * sub-agent), INVALID_FIELD (a worker without a task).
    */
   createSession: {
     path: "/quire.v1.LedgerService/CreateSession" as const,
@@ -4293,7 +4356,7 @@ export const LedgerServiceService = {
    * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK.
+   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
    */
   updateSession: {
     path: "/quire.v1.LedgerService/UpdateSession" as const,
@@ -4322,7 +4385,8 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): DeleteSessionResponse => DeleteSessionResponse.decode(value),
   },
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
+   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
    * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
@@ -4514,10 +4578,11 @@ export const LedgerServiceService = {
 
 export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
-   * CreateSession makes a session without turns.
+   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
+   * tools, and its contexts are assembled without naming any of them again.
    *
    * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent).
+   * sub-agent), INVALID_FIELD (a worker without a task).
    */
   createSession: handleUnaryCall<CreateSessionRequest, CreateSessionResponse>;
   /**
@@ -4536,7 +4601,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK.
+   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
    */
   updateSession: handleUnaryCall<UpdateSessionRequest, UpdateSessionResponse>;
   /**
@@ -4547,7 +4612,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   deleteSession: handleUnaryCall<DeleteSessionRequest, DeleteSessionResponse>;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
+   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
    * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
@@ -4635,10 +4701,11 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
 
 export interface LedgerServiceClient extends Client {
   /**
-   * CreateSession makes a session without turns.
+   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
+   * tools, and its contexts are assembled without naming any of them again.
    *
    * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent).
+   * sub-agent), INVALID_FIELD (a worker without a task).
    */
   createSession(
     request: CreateSessionRequest,
@@ -4699,7 +4766,7 @@ export interface LedgerServiceClient extends Client {
    * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK.
+   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
    */
   updateSession(
     request: UpdateSessionRequest,
@@ -4738,7 +4805,8 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A session may have 10,000 forks
+   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
+   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
    * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).

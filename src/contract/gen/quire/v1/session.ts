@@ -7,6 +7,8 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
+import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./turn.js";
+import { Tool } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -185,12 +187,78 @@ export interface Session {
     | Date
     | undefined;
   /** update_time is when the session or its head last changed. */
-  readonly updateTime: Date | undefined;
+  readonly updateTime:
+    | Date
+    | undefined;
+  /**
+   * defaults are what its assemblies use where their request does not say; absent when it remembers nothing. ListSessions leaves
+   * `defaults.tools` out.
+   */
+  readonly defaults: SessionDefaults | undefined;
 }
 
 export interface Session_MetadataEntry {
   readonly key: string;
   readonly value: string;
+}
+
+/**
+ * SessionDefaults are what a session remembers for its assemblies, so that a request names only what differs. For one assembly the
+ * request is always stronger.
+ *
+ * In CreateSession what is empty is not remembered. In UpdateSession what is absent stays as it is, and what is set to empty
+ * (UNSPECIFIED for the role) is forgotten.
+ */
+export interface SessionDefaults {
+  /**
+   * capsule is the agent's definition, by name: at most 256 characters. A sub-agent for which none is named inherits one when it is
+   * created: that of the assembly which its parent turn answers, else the one that the parent session remembers, else that of the
+   * parent session's newest assembly. It stays the sub-agent's, whatever becomes of the parent.
+   */
+  readonly capsule?:
+    | string
+    | undefined;
+  /** role is the part that the agent plays. A sub-agent's is WORKER unless another is given. A session of a WORKER needs a task. */
+  readonly role?:
+    | AgentRole
+    | undefined;
+  /** workspace is the workspace's name: at most 256 characters. */
+  readonly workspace?:
+    | string
+    | undefined;
+  /** toolset is the name of a toolset of the workspace: at most 256 characters. A request that names another workspace does not take it. */
+  readonly toolset?:
+    | string
+    | undefined;
+  /** model is the model's name: at most 256 characters. */
+  readonly model?:
+    | string
+    | undefined;
+  /** provider is the provider's name: at most 64 characters. A request that names another model does not take it. */
+  readonly provider?:
+    | string
+    | undefined;
+  /** scope is the capabilities that a worker sees. */
+  readonly scope:
+    | CapabilityScope
+    | undefined;
+  /** tools are further tools, as in ContextRequest. */
+  readonly tools: SessionTools | undefined;
+}
+
+/**
+ * CapabilityScope is the share of an environment that a worker sees: its capabilities, the tools that belong to them, and their
+ * credentials.
+ */
+export interface CapabilityScope {
+  /** capabilities are their names: at most 1,024, each of 1 to 256 characters. */
+  readonly capabilities: readonly string[];
+}
+
+/** SessionTools are the tools that a session brings to its assemblies. */
+export interface SessionTools {
+  /** tools are the tools: at most 1,024, and 1,048,576 bytes together. */
+  readonly tools: readonly Tool[];
 }
 
 /** SubAgentLink says which agent spawned a session, and for what. */
@@ -201,7 +269,7 @@ export interface SubAgentLink {
   readonly parentTurnId: string;
   /** spawning_call_id is the tool call that spawned it: at most 256 characters. */
   readonly spawningCallId: string;
-  /** task is what it is to do: at most 65,536 bytes. */
+  /** task is what it is to do: at most 65,536 bytes. A worker's is required. */
   readonly task: string;
   /** task_status is how far it is. PENDING unless set. */
   readonly taskStatus: TaskStatus;
@@ -235,6 +303,7 @@ function createBaseSession(): Session {
     headSequence: 0,
     createTime: undefined,
     updateTime: undefined,
+    defaults: undefined,
   };
 }
 
@@ -275,6 +344,9 @@ export const Session: MessageFns<Session> = {
     }
     if (message.updateTime !== undefined) {
       Timestamp.encode(toTimestamp(message.updateTime), writer.uint32(98).fork()).join();
+    }
+    if (message.defaults !== undefined) {
+      SessionDefaults.encode(message.defaults, writer.uint32(106).fork()).join();
     }
     return writer;
   },
@@ -391,6 +463,14 @@ export const Session: MessageFns<Session> = {
             message.updateTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.defaults = SessionDefaults.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -430,6 +510,9 @@ export const Session: MessageFns<Session> = {
     message.headSequence = object.headSequence ?? 0;
     message.createTime = object.createTime ?? undefined;
     message.updateTime = object.updateTime ?? undefined;
+    message.defaults = (object.defaults !== undefined && object.defaults !== null)
+      ? SessionDefaults.fromPartial(object.defaults)
+      : undefined;
     return message;
   },
 };
@@ -497,6 +580,268 @@ export const Session_MetadataEntry: MessageFns<Session_MetadataEntry> = {
     const message = createBaseSession_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseSessionDefaults(): SessionDefaults {
+  return {
+    capsule: undefined,
+    role: undefined,
+    workspace: undefined,
+    toolset: undefined,
+    model: undefined,
+    provider: undefined,
+    scope: undefined,
+    tools: undefined,
+  };
+}
+
+export const SessionDefaults: MessageFns<SessionDefaults> = {
+  encode(message: SessionDefaults, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.capsule !== undefined) {
+      writer.uint32(10).string(message.capsule);
+    }
+    if (message.role !== undefined) {
+      writer.uint32(16).int32(agentRoleToNumber(message.role));
+    }
+    if (message.workspace !== undefined) {
+      writer.uint32(26).string(message.workspace);
+    }
+    if (message.toolset !== undefined) {
+      writer.uint32(34).string(message.toolset);
+    }
+    if (message.model !== undefined) {
+      writer.uint32(42).string(message.model);
+    }
+    if (message.provider !== undefined) {
+      writer.uint32(50).string(message.provider);
+    }
+    if (message.scope !== undefined) {
+      CapabilityScope.encode(message.scope, writer.uint32(58).fork()).join();
+    }
+    if (message.tools !== undefined) {
+      SessionTools.encode(message.tools, writer.uint32(66).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SessionDefaults {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSessionDefaults() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.capsule = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.role = agentRoleFromJSON(reader.int32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.workspace = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.toolset = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.scope = CapabilityScope.decode(reader, reader.uint32());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.tools = SessionTools.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SessionDefaults>): SessionDefaults {
+    return SessionDefaults.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SessionDefaults>): SessionDefaults {
+    const message = createBaseSessionDefaults() as any;
+    message.capsule = object.capsule ?? undefined;
+    message.role = object.role ?? undefined;
+    message.workspace = object.workspace ?? undefined;
+    message.toolset = object.toolset ?? undefined;
+    message.model = object.model ?? undefined;
+    message.provider = object.provider ?? undefined;
+    message.scope = (object.scope !== undefined && object.scope !== null)
+      ? CapabilityScope.fromPartial(object.scope)
+      : undefined;
+    message.tools = (object.tools !== undefined && object.tools !== null)
+      ? SessionTools.fromPartial(object.tools)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseCapabilityScope(): CapabilityScope {
+  return { capabilities: [] };
+}
+
+export const CapabilityScope: MessageFns<CapabilityScope> = {
+  encode(message: CapabilityScope, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.capabilities) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CapabilityScope {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCapabilityScope() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.capabilities.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CapabilityScope>): CapabilityScope {
+    return CapabilityScope.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CapabilityScope>): CapabilityScope {
+    const message = createBaseCapabilityScope() as any;
+    message.capabilities = object.capabilities?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseSessionTools(): SessionTools {
+  return { tools: [] };
+}
+
+export const SessionTools: MessageFns<SessionTools> = {
+  encode(message: SessionTools, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.tools) {
+      Tool.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SessionTools {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSessionTools() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tools.push(Tool.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SessionTools>): SessionTools {
+    return SessionTools.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SessionTools>): SessionTools {
+    const message = createBaseSessionTools() as any;
+    message.tools = object.tools?.map((e) => Tool.fromPartial(e)) || [];
     return message;
   },
 };

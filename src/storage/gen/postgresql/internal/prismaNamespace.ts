@@ -1932,6 +1932,8 @@ export const SessionScalarFieldEnum = {
   spawningCallId: 'spawningCallId',
   task: 'task',
   taskStatus: 'taskStatus',
+  defaultsJson: 'defaultsJson',
+  toolsJson: 'toolsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const

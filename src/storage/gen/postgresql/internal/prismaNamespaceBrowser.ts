@@ -140,6 +140,8 @@ export const SessionScalarFieldEnum = {
   spawningCallId: 'spawningCallId',
   task: 'task',
   taskStatus: 'taskStatus',
+  defaultsJson: 'defaultsJson',
+  toolsJson: 'toolsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const

@@ -1929,6 +1929,8 @@ export const SessionScalarFieldEnum = {
   spawningCallId: 'spawningCallId',
   task: 'task',
   taskStatus: 'taskStatus',
+  defaultsJson: 'defaultsJson',
+  toolsJson: 'toolsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const

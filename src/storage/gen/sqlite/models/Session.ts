@@ -60,6 +60,8 @@ export type SessionMinAggregateOutputType = {
   spawningCallId: string | null
   task: string | null
   taskStatus: string | null
+  defaultsJson: string | null
+  toolsJson: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -82,6 +84,8 @@ export type SessionMaxAggregateOutputType = {
   spawningCallId: string | null
   task: string | null
   taskStatus: string | null
+  defaultsJson: string | null
+  toolsJson: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -104,6 +108,8 @@ export type SessionCountAggregateOutputType = {
   spawningCallId: number
   task: number
   taskStatus: number
+  defaultsJson: number
+  toolsJson: number
   createdUs: number
   updatedUs: number
   _all: number
@@ -144,6 +150,8 @@ export type SessionMinAggregateInputType = {
   spawningCallId?: true
   task?: true
   taskStatus?: true
+  defaultsJson?: true
+  toolsJson?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -166,6 +174,8 @@ export type SessionMaxAggregateInputType = {
   spawningCallId?: true
   task?: true
   taskStatus?: true
+  defaultsJson?: true
+  toolsJson?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -188,6 +198,8 @@ export type SessionCountAggregateInputType = {
   spawningCallId?: true
   task?: true
   taskStatus?: true
+  defaultsJson?: true
+  toolsJson?: true
   createdUs?: true
   updatedUs?: true
   _all?: true
@@ -297,6 +309,8 @@ export type SessionGroupByOutputType = {
   spawningCallId: string | null
   task: string | null
   taskStatus: string | null
+  defaultsJson: string | null
+  toolsJson: string | null
   createdUs: bigint
   updatedUs: bigint
   _count: SessionCountAggregateOutputType | null
@@ -342,6 +356,8 @@ export type SessionWhereInput = {
   spawningCallId?: Prisma.StringNullableFilter<"Session"> | string | null
   task?: Prisma.StringNullableFilter<"Session"> | string | null
   taskStatus?: Prisma.StringNullableFilter<"Session"> | string | null
+  defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }
@@ -364,6 +380,8 @@ export type SessionOrderByWithRelationInput = {
   spawningCallId?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.SortOrderInput | Prisma.SortOrder
   taskStatus?: Prisma.SortOrderInput | Prisma.SortOrder
+  defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -391,6 +409,8 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   spawningCallId?: Prisma.StringNullableFilter<"Session"> | string | null
   task?: Prisma.StringNullableFilter<"Session"> | string | null
   taskStatus?: Prisma.StringNullableFilter<"Session"> | string | null
+  defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }, "tenantId_id" | "tenantId_label">
@@ -413,6 +433,8 @@ export type SessionOrderByWithAggregationInput = {
   spawningCallId?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.SortOrderInput | Prisma.SortOrder
   taskStatus?: Prisma.SortOrderInput | Prisma.SortOrder
+  defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
@@ -443,6 +465,8 @@ export type SessionScalarWhereWithAggregatesInput = {
   spawningCallId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   task?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   taskStatus?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  defaultsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  toolsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
 }
@@ -465,6 +489,8 @@ export type SessionCreateInput = {
   spawningCallId?: string | null
   task?: string | null
   taskStatus?: string | null
+  defaultsJson?: string | null
+  toolsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -487,6 +513,8 @@ export type SessionUncheckedCreateInput = {
   spawningCallId?: string | null
   task?: string | null
   taskStatus?: string | null
+  defaultsJson?: string | null
+  toolsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -509,6 +537,8 @@ export type SessionUpdateInput = {
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -531,6 +561,8 @@ export type SessionUncheckedUpdateInput = {
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -553,6 +585,8 @@ export type SessionCreateManyInput = {
   spawningCallId?: string | null
   task?: string | null
   taskStatus?: string | null
+  defaultsJson?: string | null
+  toolsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -575,6 +609,8 @@ export type SessionUpdateManyMutationInput = {
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -597,6 +633,8 @@ export type SessionUncheckedUpdateManyInput = {
   spawningCallId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -629,6 +667,8 @@ export type SessionCountOrderByAggregateInput = {
   spawningCallId?: Prisma.SortOrder
   task?: Prisma.SortOrder
   taskStatus?: Prisma.SortOrder
+  defaultsJson?: Prisma.SortOrder
+  toolsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -659,6 +699,8 @@ export type SessionMaxOrderByAggregateInput = {
   spawningCallId?: Prisma.SortOrder
   task?: Prisma.SortOrder
   taskStatus?: Prisma.SortOrder
+  defaultsJson?: Prisma.SortOrder
+  toolsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -681,6 +723,8 @@ export type SessionMinOrderByAggregateInput = {
   spawningCallId?: Prisma.SortOrder
   task?: Prisma.SortOrder
   taskStatus?: Prisma.SortOrder
+  defaultsJson?: Prisma.SortOrder
+  toolsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -717,6 +761,8 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   spawningCallId?: boolean
   task?: boolean
   taskStatus?: boolean
+  defaultsJson?: boolean
+  toolsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -739,6 +785,8 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   spawningCallId?: boolean
   task?: boolean
   taskStatus?: boolean
+  defaultsJson?: boolean
+  toolsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -761,6 +809,8 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   spawningCallId?: boolean
   task?: boolean
   taskStatus?: boolean
+  defaultsJson?: boolean
+  toolsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -783,11 +833,13 @@ export type SessionSelectScalar = {
   spawningCallId?: boolean
   task?: boolean
   taskStatus?: boolean
+  defaultsJson?: boolean
+  toolsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "defaultsJson" | "toolsJson" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
 
 export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Session"
@@ -816,6 +868,14 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     spawningCallId: string | null
     task: string | null
     taskStatus: string | null
+    /**
+     * What its assemblies use where their request does not say, but for tools; null for nothing.
+     */
+    defaultsJson: string | null
+    /**
+     * The tools that it brings to them.
+     */
+    toolsJson: string | null
     createdUs: bigint
     updatedUs: bigint
   }, ExtArgs["result"]["session"]>
@@ -1258,6 +1318,8 @@ export interface SessionFieldRefs {
   readonly spawningCallId: Prisma.FieldRef<"Session", 'String'>
   readonly task: Prisma.FieldRef<"Session", 'String'>
   readonly taskStatus: Prisma.FieldRef<"Session", 'String'>
+  readonly defaultsJson: Prisma.FieldRef<"Session", 'String'>
+  readonly toolsJson: Prisma.FieldRef<"Session", 'String'>
   readonly createdUs: Prisma.FieldRef<"Session", 'BigInt'>
   readonly updatedUs: Prisma.FieldRef<"Session", 'BigInt'>
 }

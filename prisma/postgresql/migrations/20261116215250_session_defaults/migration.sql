@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "sessions" ADD COLUMN     "defaults_json" TEXT,
+ADD COLUMN     "tools_json" TEXT;
