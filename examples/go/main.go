@@ -79,7 +79,7 @@ func run(address string) error {
 	question := text("When will it be here?")
 	request := &quire.ContextRequest{
 		Session: label,
-		Capsule: label,
+		Capsule: proto.String(label),
 		Event: &quire.Event{
 			Source:   quire.EventSource_EVENT_SOURCE_HUMAN,
 			Content:  []*quire.Part{question},

@@ -75,9 +75,9 @@ describe("a sub-agent", () => {
       defaults: { capsule: "atlas", model: "gpt-4.1", tools: { tools: [look] }, ...place },
     });
     const tools = [{ ...look, name: "peek" }];
-    const named = { capsule: "other", role: AgentRole.UNIFIED, workspace: "", model: "gpt-4o", tools };
-    const context = await build(quire, named);
-    expect(context).toMatchObject({ ...named, workspace: undefined, toolset: "", workspacePath: "", tools });
+    const named = { capsule: "other", role: AgentRole.UNIFIED, model: "gpt-4o", tools };
+    const context = await build(quire, { ...named, workspace: "" });
+    expect(context).toMatchObject({ ...named, toolset: "", workspacePath: "" });
     expect(context.systemPrompt).not.toContain(task);
     expect((await build(quire, { task: "Rest." })).systemPrompt).toContain("Rest.");
     expect(await build(quire)).toMatchObject({ capsule: "atlas", model: "gpt-4.1", toolset: "travel" });

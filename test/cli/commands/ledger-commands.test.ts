@@ -2,10 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RecordTurnRequest } from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import {
+  CreateSessionRequest,
+  RecordTurnRequest,
+} from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
 import { TurnStatus } from "../../../src/contract/gen/quire/v1/turn.js";
-import { startTestServer, type TestServer } from "../../support/server.js";
+import { call, startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli } from "../support/run-cli.js";
 
 let server: TestServer;
@@ -54,6 +57,20 @@ describe("quire sessions", () => {
       depth: 2,
       metadata: { "import.format": "openai", "import.file": "lost.json" },
     });
+  });
+
+  it("shows who a sub-agent is, and what it is to do", async () => {
+    const request = CreateSessionRequest.fromPartial({
+      label: "spawned",
+      subAgent: { parentSessionId: "lost", task: "Look again." },
+      defaults: { capsule: "finder", scope: { capabilities: ["boxes", "bags"] } },
+    });
+    await call(server.ledger, server.ledger.createSession, request);
+    const { out } = await quire("sessions", "--prefix", "spawned");
+    expect(out).toMatch(/ finder, worker \(boxes, bags\) +pending: Look again\.$/m);
+    const [line] = jsonLines((await quire("sessions", "--json", "--prefix", "spawned")).out);
+    expect(line).toMatchObject({ defaults: { capsule: "finder", role: "AGENT_ROLE_WORKER" } });
+    await call(server.ledger, server.ledger.deleteSession, { requestId: "", session: "spawned" });
   });
 
   it("lists as many as asked for, and says when there are more", async () => {
