@@ -58,6 +58,7 @@ function message(role: MessageRole, parts: readonly Part[], index: number): Mess
     o200kTokens: 0,
     contextO200kTokens: 0,
     createTime: undefined,
+    injected: undefined,
   };
 }
 

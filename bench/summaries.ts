@@ -74,6 +74,7 @@ function turnsOf(spoken: readonly Spoken[], user: string): FoldedTurn[] {
       o200kTokens: count(written),
       contextO200kTokens: 0,
       createTime: undefined,
+      injected: undefined,
     };
     const last = turns.at(-1);
     if (last && (message.role === MessageRole.ASSISTANT || last.createdMs !== spokenMs)) {

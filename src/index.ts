@@ -94,10 +94,11 @@ export { BudgetPolicy, type ContextSettings } from "./contract/gen/quire/v1/cont
 export { HistoryView, OnHeadMoved, TurnScope } from "./contract/gen/quire/v1/ledger_service.js";
 export type { Message, Part, ToolCallPart, ToolResultPart } from "./contract/gen/quire/v1/message.js";
 export { ApprovalDecision, MessageRole } from "./contract/gen/quire/v1/message.js";
+export { AgentRole, EventSource } from "./contract/gen/quire/v1/origin.js";
 export type { Session, SessionDefaults } from "./contract/gen/quire/v1/session.js";
 export { HeadMoveCause, TaskStatus } from "./contract/gen/quire/v1/session.js";
 export type { Turn } from "./contract/gen/quire/v1/turn.js";
-export { AgentRole, EventSource, OpenItemKind, TurnStatus } from "./contract/gen/quire/v1/turn.js";
+export { OpenItemKind, TurnStatus } from "./contract/gen/quire/v1/turn.js";
 export type {
   CapabilitySnapshot,
   Document,

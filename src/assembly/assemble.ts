@@ -64,7 +64,7 @@ export async function* assemble(
   signal?.throwIfAborted();
 
   // The event is counted before the cut, so that the cut never has to be taken back.
-  const current = await buildCurrent(deps, resolved, planned, prefix.updates);
+  const current = await buildCurrent(deps, resolved, planned, prefix.updates, system.injected);
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, planned, others, signal, prefix.cause !== "");

@@ -39,6 +39,7 @@ export async function attachContext(
   const target = messages[index];
   const { currentMessage } = sent;
   if (!currentMessage || !target || target.contextParts.length > 0) return { ...attached, messages };
-  const { contextParts, contextJson } = currentMessage;
-  return { ...attached, messages: messages.with(index, { ...target, contextParts, contextJson }) };
+  const { contextParts, injected } = currentMessage;
+  const contextJson = target.contextJson || currentMessage.contextJson;
+  return { ...attached, messages: messages.with(index, { ...target, contextParts, contextJson, injected }) };
 }

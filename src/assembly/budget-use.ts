@@ -87,7 +87,7 @@ function budgetOf(
 ): TokenBudget {
   const { limits, lanes } = plan;
   const total = used.system + used.history + used.memory + used.tools + used.buffer;
-  const { exact, ratio, margin, version } = resolved.scale;
+  const { vocabulary, exact, ratio, margin, version } = resolved.scale;
   return {
     modelLimit: limits.modelLimit,
     reserveResponse: limits.reserveResponse,
@@ -114,5 +114,6 @@ function budgetOf(
     margin,
     calibrationVersion: version,
     countedTokens: isCounted ? unscaled(resolved.scale, total) : 0,
+    vocabulary,
   };
 }

@@ -90,7 +90,7 @@ export class Calibrator implements MemoryUse {
     for (const { current } of [own.state, this.entry(everyone, model.name).state]) {
       if (!current || current.version === 0) continue;
       const { ratio, margin, version, evidence } = current;
-      return { exact: false, ratio, margin, version, evidence };
+      return { ...plain, ratio, margin, version, evidence };
     }
     return plain;
   }

@@ -101,7 +101,7 @@ export async function* compactHistory(
     trigger,
     strategy: settings.strategy,
     summarizers: settings.strategy === "summary" ? settings.summarizers : [],
-    historyTokens: state.window.tokens + summaryCost(state.thread.compaction).tokens,
+    historyTokens: shownCost(state.window).tokens,
     targetTokens: goal.targetTokens,
   };
   const waitMs = timeLeftMs(deadlineMs, longestWaitMs);

@@ -8,13 +8,15 @@ const approvals = { all: ToolApproval.ALL, dangerous: ToolApproval.DANGEROUS, no
 
 function modelConfig(resolved: ResolvedContext) {
   const { derived, capsule } = resolved;
-  const defaults = capsule.body?.persona?.model;
+  const { model: defaults, knobs } = capsule.body?.persona ?? {};
   return {
     temperature: derived.temperature,
     maxTokens: defaults?.maxTokens ?? 0,
     thinking: defaults?.thinking,
     toolApproval: approvals[derived.toolApproval],
     recallLimit: derived.recallLimit,
+    resourceBudget: knobs?.resourceBudget === undefined ? undefined : derived.resourceBudget,
+    similarityThreshold: derived.similarityThreshold,
   };
 }
 

@@ -1,5 +1,5 @@
 import { findModel } from "../budget/catalogue.js";
-import { scaleOf } from "../budget/token-scale.js";
+import { scaleOf, type TokenScale } from "../budget/token-scale.js";
 import type { CountTokensResponse } from "../contract/gen/quire/v1/assembly_service.js";
 import type { AssemblyDeps } from "./deps.js";
 
@@ -10,13 +10,15 @@ export async function countTexts(
   model: string,
   signal?: AbortSignal,
 ): Promise<CountTokensResponse> {
-  const scale =
-    model === "" ? { exact: true, ratio: 1, margin: 0 } : scaleOf(findModel(deps.catalogue, model).entry);
-  const counts = await deps.counter.countAll(texts, "o200k_base", signal);
+  const scale: TokenScale =
+    model === ""
+      ? { vocabulary: "o200k_base", exact: true, ratio: 1, margin: 0 }
+      : scaleOf(findModel(deps.catalogue, model).entry);
+  const counts = await deps.counter.countAll(texts, scale.vocabulary, signal);
   return {
     tokens: counts.map((count) => Math.ceil(count * scale.ratio)),
     exact: scale.exact,
-    vocabulary: "o200k_base",
+    vocabulary: scale.vocabulary,
     ratio: scale.ratio,
     margin: scale.margin,
   };

@@ -2,11 +2,14 @@ import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.j
 import type { Candidate, Event } from "../contract/gen/quire/v1/assembly.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { sha256 } from "../domain/hash.js";
+import type { InjectedContext, InjectedSystem } from "../domain/injected-context.js";
 import { MessageRole, type Part } from "../domain/message.js";
 import { AgentRole } from "../domain/turn.js";
 import { countMessages } from "../ledger/message-text.js";
 import { eventCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
+import { injectedContext, type SentNames } from "./injected-context.js";
+import { injectedJson } from "./injected-json.js";
 import type { ContextPlan } from "./plan.js";
 import type { SectionUpdate } from "./prefix/section-update.js";
 import type { ResolvedContext } from "./resolve.js";
@@ -28,7 +31,8 @@ export async function buildCurrent(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
   plan: ContextPlan,
-  updates: readonly SectionUpdate[] = [],
+  updates: readonly SectionUpdate[],
+  system: InjectedSystem | undefined,
 ): Promise<CurrentStage> {
   const { event } = resolved.request;
   if (!event) {
@@ -42,11 +46,18 @@ export async function buildCurrent(
       candidates: [],
     };
   }
-  const context = `${contextLines(resolved, event, updates).join("\n")}\n\n`;
-  const whole = messageOf(resolved, event, context, event.content);
+  const lines = contextLines(resolved, event, updates);
+  const context = `${lines.map(({ text }) => text).join("\n")}\n\n`;
+  const write = (kept: string, parts: readonly Part[]) => {
+    const names = sentNames(lines, commonLength(context, kept));
+    return messageOf(kept, parts, injectedContext(resolved, event, system, names));
+  };
+  const whole = write(context, event.content);
   const wholeTokens = await tokensOf(deps, resolved, whole);
   const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
-  const message = truncated ? await truncate(deps, resolved, event, context, plan.lanes.buffer) : whole;
+  const message = truncated
+    ? await truncate(deps, resolved, event, context, plan.lanes.buffer, write)
+    : whole;
   const tokens = truncated ? await tokensOf(deps, resolved, message) : wholeTokens;
   const wire = Buffer.from(Message.encode(message).finish());
   const detail = truncated ? "truncated" : "";
@@ -64,72 +75,76 @@ export async function buildCurrent(
   };
 }
 
-function contextLines(resolved: ResolvedContext, event: Event, updates: readonly SectionUpdate[]): string[] {
+/** A line of the context, or several, and what it is there for. */
+interface ContextLine {
+  readonly text: string;
+  readonly kind?: "platform" | "hook" | "trigger" | "update";
+  readonly name?: string;
+}
+
+function contextLines(
+  resolved: ResolvedContext,
+  event: Event,
+  updates: readonly SectionUpdate[],
+): ContextLine[] {
   const { role, settings, capsule, nowMs } = resolved;
-  const lines = [`Current time: ${new Date(nowMs).toISOString()}`, `Timezone: ${event.timezone || "UTC"}`];
+  const lines: ContextLine[] = [
+    { text: `Current time: ${new Date(nowMs).toISOString()}` },
+    { text: `Timezone: ${event.timezone || "UTC"}` },
+  ];
   if (role !== AgentRole.WORKER) {
-    if (event.platform !== "") lines.push(`Platform: ${event.platform}`);
-    if (event.actions.length > 0) lines.push(`Available actions: ${event.actions.join(", ")}`);
+    if (event.platform !== "")
+      lines.push({ text: `Platform: ${event.platform}`, kind: "platform", name: event.platform });
+    if (event.actions.length > 0) lines.push({ text: `Available actions: ${event.actions.join(", ")}` });
   }
   const activity = settings.activityLimit > 0 ? event.activity.slice(-settings.activityLimit) : [];
-  if (activity.length > 0) lines.push("Recent activity:", ...activity.map((entry) => `- ${entry}`));
-  for (const prompt of capsule.body?.persona?.injectionPrompts ?? []) {
-    if (prompt.trigger !== "start" && event.triggers.includes(prompt.trigger)) lines.push(prompt.content);
+  if (activity.length > 0)
+    lines.push({ text: "Recent activity:" }, ...activity.map((entry) => ({ text: `- ${entry}` })));
+  for (const { trigger, content } of capsule.body?.persona?.injectionPrompts ?? []) {
+    if (trigger !== "start" && event.triggers.includes(trigger))
+      lines.push({ text: content, kind: "trigger", name: trigger });
   }
-  for (const update of updates) lines.push(update.text);
-  for (const hook of event.hooks) lines.push(hook.content);
+  for (const { text, section } of updates) lines.push({ text, kind: "update", name: section });
+  for (const { content, name } of event.hooks) lines.push({ text: content, kind: "hook", name });
   return lines;
 }
 
-function messageOf(
-  resolved: ResolvedContext,
-  event: Event,
-  context: string,
-  parts: readonly Part[],
-): Message {
+/** The names of what is in the first characters of a context, wholly or in part. */
+function sentNames(lines: readonly ContextLine[], sentChars: number): SentNames {
+  const names = {
+    platform: [] as string[],
+    hook: [] as string[],
+    trigger: [] as string[],
+    update: [] as string[],
+  };
+  let start = 0;
+  for (const { text, kind, name } of lines) {
+    if (kind && name !== undefined && start < sentChars) names[kind].push(name);
+    start += text.length + 1;
+  }
+  const { platform, hook: hooks, trigger: triggers, update: updates } = names;
+  return { platform: platform[0] ?? "", hooks, triggers, updates };
+}
+
+function commonLength(a: string, b: string): number {
+  if (a === b) return a.length;
+  let length = 0;
+  while (length < a.length && a.charCodeAt(length) === b.charCodeAt(length)) length++;
+  return length;
+}
+
+function messageOf(context: string, parts: readonly Part[], injected: InjectedContext): Message {
   return Message.create({
     role: MessageRole.USER,
     parts: [...parts],
     contextParts: context === "" ? [] : [{ content: { $case: "text", value: { text: context } } }],
-    contextJson: JSON.stringify(contextJson(resolved, event)),
+    contextJson: injectedJson(injected),
+    injected,
   });
 }
 
-/** What the context was made from, kept with the message when its turn is recorded. */
-function contextJson(resolved: ResolvedContext, event: Event): object {
-  const { capsule, workspace, nowMs } = resolved;
-  const documents = (workspace?.documents ?? []).map(({ path, version, hash }) => ({
-    path,
-    version,
-    hash: Buffer.from(hash).toString("hex"),
-  }));
-  return {
-    system: {
-      persona: {
-        capsule: capsule.name,
-        version: capsule.version,
-        hash: Buffer.from(capsule.hash).toString("hex"),
-      },
-      documents,
-      environment: workspace?.snapshot
-        ? {
-            capabilityCount: workspace.snapshot.capabilities.length,
-            snapshotAt: workspace.snapshotTime?.toISOString() ?? null,
-          }
-        : null,
-      memory: null,
-    },
-    event: { id: event.id, source: event.source, platform: event.platform, hookCount: event.hooks.length },
-    attachments: event.attachments.map(({ path, firstLine, lastLine }) => ({
-      path,
-      lines: firstLine > 0 ? [firstLine, lastLine] : null,
-    })),
-    injectedAt: new Date(nowMs).toISOString(),
-  };
-}
-
 async function tokensOf(deps: AssemblyDeps, resolved: ResolvedContext, message: Message): Promise<number> {
-  const [tokens] = await countMessages(deps.counter, [message]);
+  const [tokens] = await countMessages(deps.counter, [message], undefined, resolved.scale.vocabulary);
   return scaled(resolved.scale, tokens!.parts + tokens!.context + messageOverheadTokens);
 }
 
@@ -140,25 +155,27 @@ async function truncate(
   event: Event,
   context: string,
   laneTokens: number,
+  write: (context: string, parts: readonly Part[]) => Message,
 ): Promise<Message> {
   const { counter } = deps;
+  const { vocabulary } = resolved.scale;
   const lane = Math.max(0, unscaled(resolved.scale, laneTokens) - messageOverheadTokens);
   const texts = event.content.map((part) => (part.content?.$case === "text" ? part.content.value.text : ""));
-  const [contextTokens, ...counts] = await counter.countAll([context, ...texts], "o200k_base");
+  const [contextTokens, ...counts] = await counter.countAll([context, ...texts], vocabulary);
   const contentTokens = counts.reduce((sum, count) => sum + count, 0);
   const contextRoom = Math.max(lane - contentTokens, Math.floor(lane / 2));
   const keptContext =
     contextTokens! <= contextRoom
       ? context
-      : await truncateText(counter, context, contextRoom, `${cutMarker}\n\n`);
-  let left = lane - (await counter.count(keptContext));
+      : await truncateText(counter, context, contextRoom, vocabulary, `${cutMarker}\n\n`);
+  let left = lane - (await counter.count(keptContext, vocabulary));
   const parts: Part[] = [];
   for (const [index, part] of event.content.entries()) {
     const text = texts[index]!;
-    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left);
+    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left, vocabulary);
     if (part.content?.$case !== "text" || fitting === text) parts.push(part);
     else if (fitting !== "") parts.push({ content: { $case: "text", value: { text: fitting } } });
     left = counts[index]! <= left ? left - counts[index]! : 0;
   }
-  return messageOf(resolved, event, keptContext, parts);
+  return write(keptContext, parts);
 }

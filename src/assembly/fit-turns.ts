@@ -3,6 +3,7 @@ import { sha256 } from "../domain/hash.js";
 import { type Message, MessageRole, type Part } from "../domain/message.js";
 import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
 import { countTokens } from "../tokens/count-tokens.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import {
   bytesOf,
   emptyMessage,
@@ -53,7 +54,8 @@ export function fitTurns(
   const starts = places.flatMap(({ facts, index, turn }, at) =>
     facts.role === "A" && isAfterOther(places[at - 1], turn, index) ? [at] : [],
   );
-  const costFrom = (at: number) => costs[at]!.tokens + leftOutTokens(places[at]!.index);
+  const vocabulary = group[0]?.vocabulary ?? "o200k_base";
+  const costFrom = (at: number) => costs[at]!.tokens + leftOutTokens(places[at]!.index, vocabulary);
   const start = starts.find((at) => costFrom(at) <= tokens && costs[at]!.messages + 1 <= messages);
   if (start !== undefined) return fitted(group, places[start]!, [], costFrom(start), clean);
 
@@ -140,7 +142,7 @@ function suffixCosts(group: readonly WindowTurn[], places: readonly Place[], cle
     const { turn, facts } = places[at]!;
     if (places[at + 1]?.turn !== turn) {
       const calls = group[turn]!.unanswered.length;
-      tokens += unansweredTokens(calls);
+      tokens += unansweredTokens(calls, group[turn]!.vocabulary);
       messages += calls > 0 ? 1 : 0;
     }
     tokens += clean ? facts.cleanTokens : facts.sentTokens;
@@ -159,11 +161,10 @@ function largestResults(
     .filter(({ facts }) => facts.role === "T")
     .sort((a, b) => b.facts.cleanTokens - a.facts.cleanTokens || a.turn - b.turn || a.index - b.index)
     .map((place) => {
-      const [message] = decodeMessages(bytesOf(turns[place.turn]!, place.facts));
-      return {
-        place,
-        saved: place.facts.cleanTokens - messageOverheadTokens - markedTokens(message!, place.facts),
-      };
+      const turn = turns[place.turn]!;
+      const [message] = decodeMessages(bytesOf(turn, place.facts));
+      const marked = markedTokens(message!, place.facts, turn.vocabulary);
+      return { place, saved: place.facts.cleanTokens - messageOverheadTokens - marked };
     })
     .filter(({ saved }) => saved > 0);
 }
@@ -189,8 +190,8 @@ function markerText(facts: MessageFacts): string {
   return `[tool result left out: ${facts.cleanTokens - messageOverheadTokens} tokens]`;
 }
 
-function markedTokens(message: Message, facts: MessageFacts): number {
-  return message.parts.length * countTokens(markerText(facts), "o200k_base");
+function markedTokens(message: Message, facts: MessageFacts, vocabulary: Vocabulary): number {
+  return message.parts.length * countTokens(markerText(facts), vocabulary);
 }
 
 function withMarkers(message: Message, facts: MessageFacts): Message {
@@ -199,15 +200,15 @@ function withMarkers(message: Message, facts: MessageFacts): Message {
     if (part.content?.$case !== "toolResult") return part;
     return { content: { $case: "toolResult", value: { ...part.content.value, content } } };
   });
-  return { ...message, parts, o200kTokens: markedTokens(message, facts) };
+  return { ...message, parts, o200kTokens: markedTokens(message, facts, "o200k_base") };
 }
 
 function leftOutText(messages: number): string {
   return `[the first ${messages} messages of this turn were left out]`;
 }
 
-function leftOutTokens(messages: number): number {
-  return countTokens(leftOutText(messages), "o200k_base") + messageOverheadTokens;
+function leftOutTokens(messages: number, vocabulary: Vocabulary): number {
+  return countTokens(leftOutText(messages), vocabulary) + messageOverheadTokens;
 }
 
 /** Stands for the beginning of a turn that was left out; a history begins with a user's message. */

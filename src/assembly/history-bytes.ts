@@ -2,6 +2,7 @@ import { messageOverheadTokens } from "../budget/token-scale.js";
 import { type Message, MessageRole, type Part } from "../domain/message.js";
 import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
 import { countTokens } from "../tokens/count-tokens.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import type { WindowTurn } from "./thread-window.js";
 import type { MessageFacts } from "./turn-facts.js";
 
@@ -31,7 +32,7 @@ export function bytesOf(turn: WindowTurn, message: MessageFacts): Buffer {
 }
 
 export function withoutContext(message: Message): Message {
-  return { ...message, contextParts: [], contextJson: "", contextO200kTokens: 0 };
+  return { ...message, contextParts: [], contextJson: "", contextO200kTokens: 0, injected: undefined };
 }
 
 export function textPart(text: string): {
@@ -43,8 +44,8 @@ export function textPart(text: string): {
 const noResult = "[no result was recorded]";
 
 /** What the made-up results of so many calls cost. */
-export function unansweredTokens(calls: number): number {
-  return calls === 0 ? 0 : calls * countTokens(noResult, "o200k_base") + messageOverheadTokens;
+export function unansweredTokens(calls: number, vocabulary: Vocabulary): number {
+  return calls === 0 ? 0 : calls * countTokens(noResult, vocabulary) + messageOverheadTokens;
 }
 
 /** A call that nobody answered gets a result that says so: models refuse a conversation in which a call has none. */
@@ -76,4 +77,5 @@ export const emptyMessage: Message = {
   o200kTokens: 0,
   contextO200kTokens: 0,
   createTime: undefined,
+  injected: undefined,
 };

@@ -1,22 +1,39 @@
 import { type FoundModel, findModel } from "../budget/catalogue.js";
 import type { ModelInfo } from "../contract/gen/quire/v1/assembly_service.js";
+import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { CalibratedScale } from "./calibrator.js";
 import type { AssemblyDeps } from "./deps.js";
 
-/** The models of the catalogue by name, and those besides that the tenant reported usage of. */
+export interface ListModels {
+  readonly namePrefix: string;
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+export interface ModelPage {
+  readonly models: readonly ModelInfo[];
+  readonly nextPageToken: string;
+}
+
+const list = "models";
+
+/** A page of models by name: those of the catalogue, and those besides that the tenant reported usage of. */
 export async function listModels(
   { catalogue, calibrator }: Pick<AssemblyDeps, "catalogue" | "calibrator">,
   tenantId: string,
-  namePrefix: string,
-): Promise<ModelInfo[]> {
+  { namePrefix, pageSize, pageToken }: ListModels,
+): Promise<ModelPage> {
+  const [after] = readPageToken(list, pageToken, [""]);
   const names = new Set([...catalogue.models.keys(), ...(await calibrator.modelsOf(tenantId))]);
-  const listed = [...names].filter((name) => name.startsWith(namePrefix)).sort();
-  return Promise.all(
-    listed.map(async (name) => {
+  const left = [...names].filter((name) => name.startsWith(namePrefix) && name > after!).sort();
+  const page = left.slice(0, pageSize);
+  const models = await Promise.all(
+    page.map(async (name) => {
       const model = findModel(catalogue, name);
       return modelInfo(model, await calibrator.scaleFor(tenantId, model));
     }),
   );
+  return { models, nextPageToken: left.length > page.length ? writePageToken(list, [page.at(-1)!]) : "" };
 }
 
 function modelInfo({ name, entry }: FoundModel, scale: CalibratedScale): ModelInfo {

@@ -35,6 +35,7 @@ export async function keepReceipt(
     createTime: new Date(resolved.nowMs),
     cachePlan: cache.plan,
     prefix: cache.prefix,
+    injectedSystem: system.injected,
   };
   deps.recentReceipts.keep(resolved.tenantId, receipt);
   await deps.receipts.add(

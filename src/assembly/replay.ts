@@ -11,12 +11,13 @@ import { OpenState } from "../ledger/open-state.js";
 import type { StoredReceipt } from "../storage/assembly/waiting-receipts.js";
 import type { CompactionRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import type { BuiltContext } from "./build-context.js";
 import type { AssemblyDeps } from "./deps.js";
 import { refitTurns } from "./fit-turns.js";
 import { turnPieces } from "./history-bytes.js";
 import { callIds, givenUpBy, type WindowTurn } from "./thread-window.js";
-import { factsFrom, factsOf, readFacts } from "./turn-facts.js";
+import { countedFacts, factsFrom } from "./turn-facts.js";
 
 /** A past context with its layers in wire form. */
 export interface ReplayedContext extends BuiltContext {
@@ -45,7 +46,8 @@ export async function replayContext(
   if (!systemBytes || !toolsWire) throw expired(id, "its system prompt or its tools");
   const receipt = Receipt.decode(stored.wire);
   const context = AssembledContext.decode(stored.contextWire);
-  const history = await replayHistory(deps, tenantId, id, context.historyLayer!);
+  const vocabulary = receipt.budget?.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  const history = await replayHistory(deps, tenantId, id, context.historyLayer!, vocabulary);
   return {
     receipt,
     toolsWire,
@@ -69,10 +71,11 @@ async function replayHistory(
   tenantId: string,
   id: string,
   layer: HistoryLayer,
+  vocabulary: Vocabulary,
 ): Promise<Buffer[]> {
   const clean = layer.cutId.includes("/clean");
-  const active = await activeTurn(deps, tenantId, id, layer);
-  const turns = await finishedTurns(deps, tenantId, id, layer, active);
+  const active = await activeTurn(deps, tenantId, id, layer, vocabulary);
+  const turns = await finishedTurns(deps, tenantId, id, layer, active, vocabulary);
   if (active) turns.push(active.turn);
   const compaction =
     layer.compactionId === "" ? undefined : await deps.ledger.compactions.find(tenantId, layer.compactionId);
@@ -105,6 +108,7 @@ async function finishedTurns(
   id: string,
   layer: HistoryLayer,
   active: ActiveThen | undefined,
+  vocabulary: Vocabulary,
 ): Promise<WindowTurn[]> {
   if (layer.lastTurnId === "") return [];
   const last = await deps.ledger.threads.findTurn(tenantId, layer.lastTurnId);
@@ -121,8 +125,8 @@ async function finishedTurns(
   let unanswered = active ? active.abandoned : layer.cutId.includes("/pending") ? openCallsOf(last) : [];
   const turns: WindowTurn[] = [];
   for (const turn of stored.toReversed()) {
-    const facts = factsOf(turn);
-    turns.push({ stored: turn, facts, from: 0, tokens: 0, unanswered, isActive: false });
+    const facts = await countedFacts(deps.counter, turn, vocabulary);
+    turns.push({ stored: turn, facts, from: 0, tokens: 0, vocabulary, unanswered, isActive: false });
     unanswered = await givenUpBy(deps, tenantId, turn.turnId, facts);
   }
   return turns.reverse();
@@ -134,6 +138,7 @@ async function activeTurn(
   tenantId: string,
   id: string,
   layer: HistoryLayer,
+  vocabulary: Vocabulary,
 ): Promise<ActiveThen | undefined> {
   if (layer.activeTurnId === "") return undefined;
   const [row, rows] = await Promise.all([
@@ -143,7 +148,8 @@ async function activeTurn(
   const then = rows.filter((entry) => entry.firstIndex < layer.activeMessageCount);
   const wires = then.map((entry) => Buffer.from(entry.wire));
   const indexes = then.map((entry) => entry.indexJson);
-  const facts = readFacts(indexes);
+  const stored = { turnId: layer.activeTurnId, depth: 0, wires, indexes };
+  const facts = await countedFacts(deps.counter, stored, vocabulary);
   if (!row || facts.messages.length !== layer.activeMessageCount) throw expired(id, "its active turn");
   const parent = row.parentTurnId
     ? await deps.ledger.threads.findTurn(tenantId, row.parentTurnId)
@@ -152,8 +158,8 @@ async function activeTurn(
     parent ? openCallsOf(parent) : [],
     wires.flatMap((wire) => decodeMessages(wire)),
   );
-  const stored = { turnId: layer.activeTurnId, depth: 0, wires, indexes };
-  return { turn: { stored, facts, from: 0, tokens: 0, unanswered: open, isActive: true }, abandoned };
+  const turn = { stored, facts, from: 0, tokens: 0, vocabulary, unanswered: open, isActive: true };
+  return { turn, abandoned };
 }
 
 function openCallsOf(turn: TurnRow): readonly string[] {

@@ -67,6 +67,7 @@ export async function resolve(
   const nowMs = deps.clock.now();
   const thread = await findEffective(deps, { tenantId, session, epoch, head, activeTurn });
   const pin = await findPin(deps, thread, modelName, role, nowMs);
+  const scale = pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model));
   const derived = deriveSettings(capsule.body!, deps.knobTable);
   const warnings = [
     ...(model.known
@@ -87,7 +88,7 @@ export async function resolve(
     epoch,
     head,
     activeTurn,
-    thread,
+    thread: { ...thread, vocabulary: scale.vocabulary },
     pin,
     role,
     task,
@@ -99,7 +100,7 @@ export async function resolve(
     model,
     modelName,
     provider: request.provider || defaults?.provider || model.entry.provider,
-    scale: pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model)),
+    scale,
     warnings,
   };
 }
@@ -109,7 +110,8 @@ function pinnedScale(thread: EffectiveThread, pin: Pin | undefined): ResolvedCon
   const { budget, prefix } = pin?.receipt ?? {};
   if (!budget || prefix?.scaledUnderCompactionId !== (thread.compaction?.id ?? "")) return undefined;
   const { exact, ratio, margin, calibrationVersion: version } = budget;
-  return { exact, ratio, margin, version };
+  const vocabulary = budget.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  return { vocabulary, exact, ratio, margin, version };
 }
 
 async function activeTurnOf(

@@ -43,7 +43,7 @@ export function shownMessages(
         message(turnId, facts.role === "A", clean ? facts.cleanTokens : facts.sentTokens),
       ),
       ...(turn.unanswered.length > 0
-        ? [message(turnId, false, unansweredTokens(turn.unanswered.length))]
+        ? [message(turnId, false, unansweredTokens(turn.unanswered.length, turn.vocabulary))]
         : []),
     ];
   };

@@ -1,6 +1,7 @@
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 
@@ -30,16 +31,17 @@ export function laneExceeded(lane: string, tokens: number, limit: number): Quire
 export const cutMarker = "\n[...truncated]";
 
 /**
- * The longest beginning of a text, marked as cut, that is within so many o200k tokens: whole lines where it can, else whole
+ * The longest beginning of a text, marked as cut, that is within so many tokens: whole lines where it can, else whole
  * characters. Empty where not even the mark is.
  */
 export async function truncateText(
   counter: TokenCounter,
   text: string,
   tokens: number,
+  vocabulary: Vocabulary,
   mark = cutMarker,
 ): Promise<string> {
-  const fits = async (end: number) => (await counter.count(text.slice(0, end) + mark)) <= tokens;
+  const fits = async (end: number) => (await counter.count(text.slice(0, end) + mark, vocabulary)) <= tokens;
   if (!(await fits(0))) return "";
   let low = 0;
   let high = text.length;

@@ -9,13 +9,16 @@ import {
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { sha256 } from "../domain/hash.js";
+import type { InjectedSystem } from "../domain/injected-context.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
 import { AgentRole } from "../domain/turn.js";
 import { DocumentKind } from "../domain/workspace.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import { renderEnvironment } from "../workspace/render-environment.js";
 import { renderToolRules } from "../workspace/tool-rules.js";
 import { sectionCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
+import { capabilityScope, injectedSystem } from "./injected-context.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 import { cutMarker, isStrictTruncate, truncateText } from "./strict.js";
@@ -28,7 +31,7 @@ interface Draft {
   readonly text: string;
 }
 
-/** A system prompt with its counts in o200k tokens, as it is kept between assemblies. */
+/** A system prompt with its counts in one vocabulary, as it is kept between assemblies. */
 interface CountedPrompt {
   readonly text: string;
   readonly hash: Buffer;
@@ -60,6 +63,8 @@ export interface SystemStage {
   readonly sections: readonly Section[];
   readonly candidates: readonly Candidate[];
   readonly inputs: readonly InputHash[];
+  /** What it is made from; undefined where that is no longer known. */
+  readonly injected: InjectedSystem | undefined;
 }
 
 /** The system prompt, section by section. Nothing in it changes from turn to turn by itself: no time, no model, no platform. */
@@ -74,11 +79,13 @@ export async function buildSystem(
   const key = promptKey(resolved, tools, inputs);
   let counted = deps.systemCache.get(key);
   if (!counted) {
-    counted = await count(deps, draftSections(deps, resolved, tools, override?.text));
+    const drafts = draftSections(deps, resolved, tools, override?.text);
+    counted = await count(deps, drafts, resolved.scale.vocabulary);
     deps.systemCache.set(key, counted);
-    deps.systemCache.set(textKey(counted.hash), counted);
+    deps.systemCache.set(textKey(counted.hash, resolved.scale), counted);
   }
-  const whole = stage(counted, resolved.scale, inputs);
+  const injected = injectedSystem(resolved, counted.sections, counted.hash);
+  const whole = stage(counted, resolved.scale, inputs, injected);
   if (!isStrictTruncate(resolved) || whole.tokens <= plan.lanes.system) return whole;
   return truncated(deps, resolved, plan, counted, inputs);
 }
@@ -87,11 +94,11 @@ export async function buildSystem(
 export async function earlierSystem(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
-  earlier: Pick<Receipt, "sections" | "hashes">,
+  earlier: Pick<Receipt, "sections" | "hashes" | "injectedSystem">,
   inputs: readonly InputHash[],
 ): Promise<SystemStage | undefined> {
   const hash = earlier.hashes!.system;
-  let counted = deps.systemCache.get(textKey(hash));
+  let counted = deps.systemCache.get(textKey(hash, resolved.scale));
   if (!counted) {
     const bytes = await deps.receipts.findBlob(resolved.tenantId, hash);
     if (!bytes) return undefined;
@@ -101,17 +108,23 @@ export async function earlierSystem(
     counted = await count(
       deps,
       earlier.sections.map(({ name, layer }, index) => ({ name, layer, text: texts[index]! })),
+      resolved.scale.vocabulary,
     );
-    deps.systemCache.set(textKey(hash), counted);
+    deps.systemCache.set(textKey(hash, resolved.scale), counted);
   }
-  return stage(counted, resolved.scale, inputs);
+  return stage(counted, resolved.scale, inputs, earlier.injectedSystem);
 }
 
-function textKey(hash: Buffer): string {
-  return `text ${hash.toString("base64")}`;
+function textKey(hash: Buffer, { vocabulary }: TokenScale): string {
+  return `text ${vocabulary} ${hash.toString("base64")}`;
 }
 
-function stage(counted: CountedPrompt, scale: TokenScale, inputs: readonly InputHash[]): SystemStage {
+function stage(
+  counted: CountedPrompt,
+  scale: TokenScale,
+  inputs: readonly InputHash[],
+  injected: InjectedSystem | undefined,
+): SystemStage {
   const sections = counted.sections.map((section) => ({
     ...section,
     tokens: scaled(scale, section.tokens),
@@ -126,6 +139,7 @@ function stage(counted: CountedPrompt, scale: TokenScale, inputs: readonly Input
       sectionCandidate(layer, { name: `section ${name}`, tokens, kept: true, rule: "never cut" }),
     ),
     inputs,
+    injected,
   };
 }
 
@@ -137,7 +151,9 @@ async function truncated(
   inputs: readonly InputHash[],
 ): Promise<SystemStage> {
   const { scale } = resolved;
-  const text = await truncateText(deps.counter, counted.text, unscaled(scale, plan.lanes.system));
+  const { vocabulary } = scale;
+  const room = unscaled(scale, plan.lanes.system);
+  const text = await truncateText(deps.counter, counted.text, room, vocabulary);
   const bytes = Buffer.from(text);
   const keptBytes = Math.max(0, bytes.length - Buffer.byteLength(cutMarker));
   const kept = counted.sections.filter((section) => section.offset < keptBytes);
@@ -146,6 +162,7 @@ async function truncated(
   );
   const counts = await deps.counter.countAll(
     kept.map((section, index) => bytes.toString("utf8", section.offset, ends[index])),
+    vocabulary,
   );
   const isCut = (section: { readonly offset: number; readonly length: number }) =>
     section.offset + section.length > keptBytes;
@@ -166,8 +183,10 @@ async function truncated(
       detail: isCut(section) ? "truncated" : "",
     }),
   );
-  const tokens = scaled(scale, await deps.counter.count(text));
-  return { text, hash: sha256(bytes), tokens, sections, candidates, inputs };
+  const tokens = scaled(scale, await deps.counter.count(text, vocabulary));
+  const hash = sha256(bytes);
+  const injected = injectedSystem(resolved, sections, hash);
+  return { text, hash, tokens, sections, candidates, inputs, injected };
 }
 
 function inputsOf(
@@ -226,6 +245,7 @@ function promptKey(resolved: ResolvedContext, tools: ToolsStage, inputs: readonl
     request.modeBlocks,
     request.runtime ?? workspace?.runtime,
     tools.rules,
+    resolved.scale.vocabulary,
   ];
   return sha256(Buffer.from(JSON.stringify(parts))).toString("base64");
 }
@@ -246,10 +266,7 @@ function draftSections(
       .filter((entry) => entry.kind === kind)
       .map((entry) => entry.content.trim())
       .join("\n\n");
-  const scope =
-    role === AgentRole.WORKER && request.scopedCapabilities.length > 0
-      ? request.scopedCapabilities
-      : undefined;
+  const scope = capabilityScope(resolved);
   const runtime = request.runtime ?? workspace?.runtime;
   const drafts: Draft[] = [
     { name: "override", layer: WORKSPACE, text: override ?? "" },
@@ -303,11 +320,15 @@ function roleSection(role: AgentRole, task: string, texts: AssemblyDeps["templat
   return role === AgentRole.MANAGER ? texts.manager : "";
 }
 
-async function count(deps: AssemblyDeps, drafts: readonly Draft[]): Promise<CountedPrompt> {
+async function count(
+  deps: AssemblyDeps,
+  drafts: readonly Draft[],
+  vocabulary: Vocabulary,
+): Promise<CountedPrompt> {
   const text = drafts.map((draft) => draft.text).join("\n\n");
   const [tokens, ...each] = await deps.counter.countAll(
     [text, ...drafts.map((draft) => draft.text)],
-    "o200k_base",
+    vocabulary,
   );
   let offset = 0;
   const sections = drafts.map((draft, index) => {

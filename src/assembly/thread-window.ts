@@ -1,10 +1,13 @@
 import { type OpenItem, OpenItemKind } from "../domain/turn.js";
 import type { LedgerDeps } from "../ledger/deps.js";
+import { decodeMessages } from "../ledger/message-codec.js";
+import { countMessages } from "../ledger/message-text.js";
 import { OpenState } from "../ledger/open-state.js";
 import type { CompactionRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredTurnMessages, ThreadSegment } from "../storage/ledger/thread-store.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 import { unansweredTokens } from "./history-bytes.js";
-import { factsFrom, factsOf, readFacts, type TurnFacts } from "./turn-facts.js";
+import { countedFacts, factsFrom, factsOf, type TurnFacts } from "./turn-facts.js";
 
 /** A turn that may go into the history. */
 export interface WindowTurn {
@@ -14,6 +17,8 @@ export interface WindowTurn {
   /** The first message that is shown: above 0 where those before it are in a summary. */
   readonly from: number;
   readonly tokens: number;
+  /** What its tokens are counted with. */
+  readonly vocabulary: Vocabulary;
   /** Calls that nobody will answer, for which a result is made up so that the history stays valid. */
   readonly unanswered: readonly string[];
   readonly isActive: boolean;
@@ -32,6 +37,8 @@ export interface ThreadAt {
 export interface EffectiveThread extends ThreadAt {
   readonly segments: readonly ThreadSegment[];
   readonly compaction: CompactionRow | undefined;
+  /** What its tokens are counted with; o200k_base where nothing else is said. */
+  readonly vocabulary?: Vocabulary;
 }
 
 /** The newest turns of a thread, newest first, as many as can matter; and whether that is all that is kept of it. */
@@ -79,7 +86,8 @@ export async function readWindow(
   minTurns: number,
   signal?: AbortSignal,
 ): Promise<ThreadWindow> {
-  const { tenantId, session, epoch, activeTurn, head, compaction } = thread;
+  const { tenantId, session, epoch, activeTurn, head, vocabulary = "o200k_base" } = thread;
+  const compaction = await countedSummary(deps, thread.compaction, vocabulary, signal);
   const newestFirst: WindowTurn[] = [];
   let total = 0;
   const add = (
@@ -90,11 +98,13 @@ export async function readWindow(
   ) => {
     const from = keptFrom(stored, compaction);
     const facts = from > 0 ? factsFrom(whole, from) : whole;
-    const own = (clean ? facts.cleanTokens : facts.sentTokens) + unansweredTokens(unanswered.length);
+    const own =
+      (clean ? facts.cleanTokens : facts.sentTokens) + unansweredTokens(unanswered.length, vocabulary);
     total += own;
-    newestFirst.push({ stored, facts, from, tokens: own, unanswered, isActive });
+    newestFirst.push({ stored, facts, from, tokens: own, vocabulary, unanswered, isActive });
   };
-  const active = activeTurn && (await readActive(deps, tenantId, activeTurn, session.headDepth + 1));
+  const active =
+    activeTurn && (await readActive(deps, tenantId, activeTurn, session.headDepth + 1, vocabulary));
   if (active) add(active.stored, active.facts, callIds(OpenState.parse(activeTurn.openStateJson).open), true);
   const summarized = compaction?.summarizedTurns ?? 0;
   const depth = session.headDepth;
@@ -118,7 +128,7 @@ export async function readWindow(
       }
       for (let index = page.length - 1; index >= 0 && !isDone(); index--) {
         const stored = page[index]!;
-        const facts = factsOf(stored);
+        const facts = await countedFacts(deps.ledger.counter, stored, vocabulary, signal);
         add(stored, facts, unanswered, false);
         oldest = stored.depth;
         unanswered = facts.mayAbandon ? await givenUpBy(deps, tenantId, stored.turnId, facts) : [];
@@ -139,6 +149,19 @@ export async function readWindow(
   };
 }
 
+/** The summary with its tokens counted in a vocabulary. Those of o200k are stored. */
+async function countedSummary(
+  deps: WindowDeps,
+  compaction: CompactionRow | undefined,
+  vocabulary: Vocabulary,
+  signal: AbortSignal | undefined,
+): Promise<CompactionRow | undefined> {
+  if (!compaction || vocabulary === "o200k_base") return compaction;
+  const messages = decodeMessages(compaction.wire);
+  const [tokens] = await countMessages(deps.ledger.counter, messages, signal, vocabulary);
+  return { ...compaction, summaryTokens: tokens!.parts };
+}
+
 /** The first message of a turn that no summary stands for. */
 function keptFrom(stored: StoredTurnMessages, compaction: CompactionRow | undefined): number {
   return compaction?.firstKeptTurnId === stored.turnId ? compaction.firstKeptMessageIndex : 0;
@@ -153,7 +176,7 @@ export function shownTurn(
   const from = keptFrom(stored, compaction);
   const whole = factsOf(stored);
   const facts = from > 0 ? factsFrom(whole, from) : whole;
-  return { stored, facts, from, tokens: 0, unanswered, isActive: false };
+  return { stored, facts, from, tokens: 0, vocabulary: "o200k_base", unanswered, isActive: false };
 }
 
 /** Whether history can begin at the turn, or inside it. */
@@ -162,14 +185,21 @@ function canBegin(facts: TurnFacts): boolean {
 }
 
 /** The open turn as it was when the request was resolved; what was appended since is left out. Undefined without messages to send. */
-async function readActive(deps: WindowDeps, tenantId: string, turn: TurnRow, depth: number) {
+async function readActive(
+  deps: WindowDeps,
+  tenantId: string,
+  turn: TurnRow,
+  depth: number,
+  vocabulary: Vocabulary,
+) {
   const rows = (await deps.ledger.threads.findMessages(tenantId, turn.id)).filter(
     (row) => row.firstIndex < turn.messageCount,
   );
   const wires = rows.map((row) => Buffer.from(row.wire));
   const indexes = rows.map((row) => row.indexJson);
-  const facts = readFacts(indexes);
-  return facts.spokenMessages > 0 ? { stored: { turnId: turn.id, depth, wires, indexes }, facts } : undefined;
+  const stored = { turnId: turn.id, depth, wires, indexes };
+  const facts = await countedFacts(deps.ledger.counter, stored, vocabulary);
+  return facts.spokenMessages > 0 ? { stored, facts } : undefined;
 }
 
 /** Calls of the turn before that this turn gave up. */

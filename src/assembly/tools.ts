@@ -84,7 +84,7 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
   }));
   const counts = await deps.counter.countAll(
     shown.map((tool) => `${tool.name}\n${tool.description}\n${tool.inputSchemaJson}`),
-    "o200k_base",
+    resolved.scale.vocabulary,
   );
   const candidates: Candidate[] = [];
   let kept: { readonly tool: Tool; readonly tokens: number }[] = [];

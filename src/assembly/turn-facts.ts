@@ -1,6 +1,9 @@
 import { messageOverheadTokens } from "../budget/token-scale.js";
-import { abandonsFlag } from "../ledger/message-codec.js";
+import { abandonsFlag, decodeMessages } from "../ledger/message-codec.js";
+import { countMessages } from "../ledger/message-text.js";
 import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 
 /** A stored message as the index describes it. */
 export interface MessageFacts {
@@ -42,6 +45,33 @@ export function factsOf(turn: StoredTurnMessages): TurnFacts {
     known.set(turn, facts);
   }
   return facts;
+}
+
+const counted = new WeakMap<StoredTurnMessages, TurnFacts>();
+
+/** The same with the counts of a vocabulary. Those of o200k are stored; others are made when they are first needed, and kept as long as the turn is. */
+export async function countedFacts(
+  counter: TokenCounter,
+  turn: StoredTurnMessages,
+  vocabulary: Vocabulary,
+  signal?: AbortSignal,
+): Promise<TurnFacts> {
+  const facts = factsOf(turn);
+  if (vocabulary === "o200k_base") return facts;
+  let own = counted.get(turn);
+  if (!own) {
+    const messages = turn.wires.flatMap((wire) => decodeMessages(wire));
+    const counts = await countMessages(counter, messages, signal, vocabulary);
+    own = summarize(
+      facts.messages.map((message, index) => {
+        const { parts, context } = counts[index]!;
+        const cleanTokens = parts + messageOverheadTokens;
+        return { ...message, cleanTokens, sentTokens: cleanTokens + context };
+      }),
+    );
+    counted.set(turn, own);
+  }
+  return own;
 }
 
 export function readFacts(indexes: readonly string[]): TurnFacts {

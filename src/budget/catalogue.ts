@@ -31,7 +31,7 @@ const modelEntry = z
     inputTokens: z.number().int().positive().optional(),
     outputTokens: z.number().int().positive(),
     /** The public vocabulary whose counts are exact for the model; null where there is none. */
-    vocabulary: z.enum(["o200k_base"]).nullable(),
+    vocabulary: z.enum(["o200k_base", "cl100k_base"]).nullable(),
     /** What o200k counts are multiplied with, and how much of that may be wrong, where there is none. */
     ratio: z.number().positive().max(10).default(1),
     margin: z.number().min(0).max(1).default(0),
@@ -93,11 +93,17 @@ export interface FoundModel {
   readonly known: boolean;
 }
 
+/** Dates as providers write them at the end of a name: -20240806, @20240806, -2024-08-06. */
+const date = /(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2})$/;
+/** As in gpt-4-0613. Such digits may be anything else: they are a date only where a model is found without them. */
+const monthAndDay = /-(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$/;
+
 /** A model by its name, with or without a date at its end. An unknown one gets the fallback. */
 export function findModel(catalogue: Catalogue, model: string): FoundModel {
-  const exact = catalogue.models.get(model);
-  if (exact) return { entry: exact, name: model, known: true };
-  const name = model.replace(/-\d{8}$/, "");
-  const entry = catalogue.models.get(name);
-  return { entry: entry ?? catalogue.fallback, name, known: entry !== undefined };
+  const undated = model.replace(date, "");
+  for (const name of [model, undated, model.replace(monthAndDay, "")]) {
+    const entry = catalogue.models.get(name);
+    if (entry) return { entry, name, known: true };
+  }
+  return { entry: catalogue.fallback, name: undated, known: false };
 }

@@ -1,3 +1,5 @@
+import type { InjectedContext } from "./injected-context.js";
+
 /**
  * The content of a conversation. These types have the shape of the contract's messages, so that the codec beside
  * the ledger needs no translation; the compiler checks that they stay so.
@@ -111,4 +113,5 @@ export interface Message {
   readonly o200kTokens: number;
   readonly contextO200kTokens: number;
   readonly createTime: Date | undefined;
+  readonly injected: InjectedContext | undefined;
 }

@@ -47,6 +47,7 @@ export const reasons = [
   "SERVER_BUSY",
   "LIMIT_REACHED",
   "DATABASE_LOST",
+  "COMMIT_OUTCOME_UNKNOWN",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

@@ -1,5 +1,6 @@
 import type { Message, Part } from "../domain/message.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import type { Vocabulary } from "../tokens/vocabulary.js";
 
 /** The text of a part that counts; images, files and opaque data are counted by the provider's own rules, not here. */
 function textOf(part: Part, into: string[]): void {
@@ -38,6 +39,7 @@ export async function countMessages(
   counter: TokenCounter,
   messages: readonly Message[],
   signal?: AbortSignal,
+  vocabulary: Vocabulary = "o200k_base",
 ): Promise<MessageTokens[]> {
   const texts: string[] = [];
   const ends: { readonly parts: number; readonly context: number }[] = [];
@@ -47,7 +49,7 @@ export async function countMessages(
     for (const part of message.contextParts) textOf(part, texts);
     ends.push({ parts, context: texts.length });
   }
-  const counting = counter.countAll(texts, "o200k_base", signal);
+  const counting = counter.countAll(texts, vocabulary, signal);
   const counts = counting instanceof Promise ? await counting : counting;
   const sum = (from: number, to: number) => {
     let total = 0;
@@ -64,7 +66,7 @@ export async function countMessages(
 
 /** About how many bytes a message takes: exact for what is large. */
 export function approximateBytes(message: Message): number {
-  let bytes = 200 + message.contextJson.length;
+  let bytes = 200 + 2 * message.contextJson.length;
   const texts: string[] = [];
   for (const part of [...message.parts, ...message.contextParts]) {
     textOf(part, texts);

@@ -4,6 +4,7 @@ import type { CompactionRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import { isOnThread, type StoredTurnMessages, type ThreadPosition } from "../storage/ledger/thread-store.js";
 import type { LedgerDeps } from "./deps.js";
+import { type HistoryBatch, HistoryBatcher } from "./history-batcher.js";
 import { messageSizes } from "./message-codec.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 
@@ -21,11 +22,6 @@ interface ResolvedThread {
   readonly position: ThreadPosition | undefined;
   readonly epoch: number;
 }
-
-const batchBytes = 64 * 1024;
-
-/** One StreamHistoryResponse in wire form, in pieces: together they are the message. */
-export type HistoryBatch = readonly Buffer[];
 
 /** The messages of a thread in batches: the stored bytes, which nobody encodes again. */
 export async function* streamHistory(
@@ -56,33 +52,21 @@ export async function* streamHistory(
     streamedTurns: Math.max(0, depth - afterDepth),
     compactionId: shown?.id ?? "",
   };
-  const batch = new Batch(
+  const batcher = new HistoryBatcher(
     Buffer.from(StreamHistoryResponse.encode({ messages: [], thread: summary }).finish()),
   );
-  if (shown) batch.add(Buffer.from(shown.wire));
+  if (shown) yield* batcher.add(Buffer.from(shown.wire));
   for (const segment of segments) {
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
       for (const whole of turns) {
         const turn = whole.turnId === compaction?.firstKeptTurnId ? keptPart(whole, compaction) : whole;
-        for (let index = 0; index < turn.wires.length; index++) {
-          const wire = turn.wires[index]!;
-          if (batch.hasRoomFor(wire)) {
-            batch.add(wire);
-            continue;
-          }
-          for (const piece of wire.length > batchBytes
-            ? cutIntoMessages(wire, turn.indexes[index]!)
-            : [wire]) {
-            if (!batch.isEmpty && !batch.hasRoomFor(piece)) yield batch.take();
-            batch.add(piece);
-          }
-        }
+        for (const wire of turn.wires) yield* batcher.add(wire);
       }
     }
   }
   await requireStillThere(deps, tenantId, thread);
-  if (!batch.isEmpty) yield batch.take();
+  yield* batcher.rest();
 }
 
 async function compactionOf(
@@ -116,47 +100,6 @@ function keptPart(turn: StoredTurnMessages, compaction: CompactionRow): StoredTu
 async function requireStillThere(deps: LedgerDeps, tenantId: string, thread: ResolvedThread): Promise<void> {
   if (!thread.position || (await deps.threads.epoch(tenantId)) === thread.epoch) return;
   if (!(await deps.threads.findTurn(tenantId, thread.headTurnId))) throw turnNotFound(thread.headTurnId);
-}
-
-/** Collects stored bytes into one message of the stream. */
-class Batch {
-  private pieces: Buffer[];
-  private bytes: number;
-
-  constructor(first: Buffer) {
-    this.pieces = [first];
-    this.bytes = first.length;
-  }
-
-  /** What is larger than a batch goes alone. */
-  hasRoomFor(piece: Buffer): boolean {
-    return this.bytes + piece.length <= batchBytes;
-  }
-
-  add(piece: Buffer): void {
-    this.pieces.push(piece);
-    this.bytes += piece.length;
-  }
-
-  get isEmpty(): boolean {
-    return this.pieces.length === 0;
-  }
-
-  take(): HistoryBatch {
-    const taken = this.pieces;
-    this.pieces = [];
-    this.bytes = 0;
-    return taken;
-  }
-}
-
-/** A piece that is too large for one batch can be cut between its messages, and only there. */
-function* cutIntoMessages(wire: Buffer, indexJson: string): Generator<Buffer> {
-  let start = 0;
-  for (const bytes of messageSizes(indexJson)) {
-    yield wire.subarray(start, start + bytes);
-    start += bytes;
-  }
 }
 
 async function resolveThread(

@@ -247,7 +247,7 @@ function failure(
       new QuireError("INTERNAL", `internal error; incident ${incident}`, { metadata: { incident } }),
     );
   }
-  if (error.reason === "STORAGE_UNAVAILABLE")
+  if (error.reason === "STORAGE_UNAVAILABLE" || error.reason === "COMMIT_OUTCOME_UNKNOWN")
     deps.logger.warn({ ...fields, cause: describe(error.cause) }, "call failed");
   else deps.logger.debug({ ...fields, cancelled: call.cancelled }, "call refused");
   return toServiceError(error);

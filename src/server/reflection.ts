@@ -5,7 +5,7 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/pr
 import { ReflectionService } from "@grpc/reflection";
 import { packageRoot } from "../config/package-root.js";
 
-/** Server reflection, v1 and v1alpha, from the descriptors that buf made of the contract. */
+/** Server reflection, v1 and v1alpha, from the descriptors that buf made of the contract and of the health service. */
 export function createReflection(): ReflectionService {
   const bytes = readFileSync(join(packageRoot, "src", "contract", "gen", "descriptors.binpb"));
   const files = fromBinary(FileDescriptorSetSchema, bytes).file;

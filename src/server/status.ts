@@ -53,6 +53,7 @@ export const codes: Readonly<Record<Reason, Code>> = {
   SERVER_BUSY: Code.RESOURCE_EXHAUSTED,
   LIMIT_REACHED: Code.RESOURCE_EXHAUSTED,
   DATABASE_LOST: Code.UNAVAILABLE,
+  COMMIT_OUTCOME_UNKNOWN: Code.UNAVAILABLE,
 };
 
 const domain = "quire.v1";

@@ -1,7 +1,8 @@
 import { isDriverAdapterError } from "@prisma/driver-adapter-utils";
 import { QuireError } from "../errors/quire-error.js";
 import { LostDatabase } from "./driver/database-file.js";
-import { postgresError, UnansweredCommit } from "./driver/postgres-errors.js";
+import { postgresError } from "./driver/postgres-errors.js";
+import { UnansweredCommit } from "./driver/unanswered-commit.js";
 
 const unavailableKinds = new Set([
   "DatabaseNotReachable",
@@ -93,9 +94,10 @@ export function asStorageError(error: unknown): QuireError {
     return new QuireError("DATABASE_LOST", message, { metadata: { why: known.why }, cause: error });
   }
   if (known instanceof UnansweredCommit) {
-    return unavailable(
-      "the connection to the database was lost at the commit: a request with its request_id can be sent again",
-      error,
+    return new QuireError(
+      "COMMIT_OUTCOME_UNKNOWN",
+      "the database did not answer the commit: it may have happened; the same request with the same request_id tells",
+      { retryAfterMs: 1_000, cause: error },
     );
   }
   return isUnavailable(error)

@@ -55,8 +55,7 @@ export interface EnvironmentOptions {
  */
 export function renderEnvironment(snapshot: CapabilitySnapshot, options: EnvironmentOptions = {}): string {
   const { templates = defaultEnvironmentTemplates, scope } = options;
-  const inScope = new Set(scope);
-  const capabilities = snapshot.capabilities.filter(({ name }) => scope === undefined || inScope.has(name));
+  const capabilities = shownCapabilities(snapshot, scope);
   const parts = [
     section(templates.capabilitiesHeading, categoryLines(capabilities, templates)),
     section(templates.hintsHeading, hintLines(capabilities, templates)),
@@ -64,6 +63,15 @@ export function renderEnvironment(snapshot: CapabilitySnapshot, options: Environ
   ].filter((part) => part !== "");
   if (parts.length === 0) return "";
   return [templates.heading, templates.introduction, ...parts].filter((part) => part !== "").join("\n\n");
+}
+
+/** The capabilities that a role sees: all, or those of its scope. */
+export function shownCapabilities(
+  snapshot: CapabilitySnapshot,
+  scope: readonly string[] | undefined,
+): readonly Capability[] {
+  const inScope = new Set(scope);
+  return snapshot.capabilities.filter(({ name }) => scope === undefined || inScope.has(name));
 }
 
 function section(heading: string, lines: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
 import { assistant, user } from "../support/messages.js";
 import { failure } from "../support/server.js";
 import { type ServedDesk, serveDesk } from "./served-desk.js";

@@ -289,13 +289,14 @@ describe("the list of models", () => {
     observe("a", 1.6, 6, "claude-zzz");
     observe("other", 1.6, 6, "claude-secret");
     await calibrator.flush();
-    const models = await listModels({ catalogue, calibrator }, "a", "");
+    const page = { namePrefix: "", pageSize: 50, pageToken: "" };
+    const { models } = await listModels({ catalogue, calibrator }, "a", page);
     expect(models.map(({ name }) => name)).toEqual(["claude-a", "claude-b", "claude-zzz", "gpt-x"]);
     expect(models[0]).toMatchObject({ ratio: 1.25, margin: 0.15, evidence: 0, calibrationVersion: 0 });
     expect(models[1]).toMatchObject({ provider: "anthropic", inputTokens: 150_000, evidence: 6 });
     expect(models[1]!.calibrationVersion).toBeGreaterThan(0);
     expect(models[3]).toMatchObject({ exact: true, ratio: 1, margin: 0, inputTokens: 0 });
-    const some = await listModels({ catalogue, calibrator }, "a", "claude-z");
-    expect(some.map(({ name }) => name)).toEqual(["claude-zzz"]);
+    const some = await listModels({ catalogue, calibrator }, "a", { ...page, namePrefix: "claude-z" });
+    expect(some.models.map(({ name }) => name)).toEqual(["claude-zzz"]);
   });
 });

@@ -5,7 +5,7 @@ import { packageRoot } from "../../src/config/package-root.js";
 import type { ContextRequest } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { BudgetPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import type { DeepPartial } from "../../src/contract/gen/quire/v1/message.js";
-import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { QuireError } from "../../src/index.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { deskRequest, putCapsule, setUpTravelDesk } from "./travel-desk.js";

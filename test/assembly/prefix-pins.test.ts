@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AgentRole, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
+import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import type { PartialContext } from "./agent.js";
 import { rules, type SentContext, WarmDesk } from "./warm-desk.js";

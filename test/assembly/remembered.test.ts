@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { ToolKind } from "../../src/contract/gen/quire/v1/workspace.js";
 import { assistant, user } from "../support/messages.js";
 import { startPostgres } from "../support/postgres.js";

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
-import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
 import { sha256 } from "../../src/domain/hash.js";
 import { validateBodyBytes } from "../../src/rendering/render.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import type { Quire } from "../../src/index.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { serveDesk } from "./served-desk.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AgentRole } from "../../src/contract/gen/quire/v1/turn.js";
+import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { ToolKind } from "../../src/contract/gen/quire/v1/workspace.js";
 import type { Quire } from "../../src/index.js";
 import { assistant, user } from "../support/messages.js";

@@ -17,6 +17,7 @@ export function message(role: MessageRole, ...parts: readonly Part[]): Message {
     o200kTokens: 0,
     contextO200kTokens: 0,
     createTime: undefined,
+    injected: undefined,
   };
 }
 

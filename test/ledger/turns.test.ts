@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OnHeadMoved, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
-import { AgentRole, EventSource, OpenItemKind, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { OpenItemKind, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { startChildServer } from "../server/child-server.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";

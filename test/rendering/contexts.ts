@@ -20,6 +20,7 @@ export function message(
     o200kTokens: 0,
     contextO200kTokens: 0,
     createTime: undefined,
+    injected: undefined,
   };
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { status as Code } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
 import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
 import { RecordTurnRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
@@ -13,6 +13,7 @@ import { QuireError } from "../../src/errors/quire-error.js";
 import { type Reason, reasons } from "../../src/errors/reasons.js";
 import { codes, toServiceError } from "../../src/server/status.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
+import { SqliteConnection } from "../../src/storage/driver/sqlite-connection.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
 import { decides } from "../ledger/message-parts.js";
 import { gate } from "../support/gate.js";
@@ -320,6 +321,7 @@ const cases: { readonly [Key in Reason]: Case } = {
     return () => ledger.aliasSession({ alias: "one too many", session });
   }),
   DATABASE_LOST: { metadata: { why: "deleted" }, provoke: deleteDatabase },
+  COMMIT_OUTCOME_UNKNOWN: { provoke: failToSync },
 };
 
 /** So many turns under a head; the id of the last. */
@@ -477,6 +479,32 @@ async function deleteDatabase(): Promise<Evidence> {
   await rm(join(own.folder, "quire.db"));
   const error = await failure(calls.turn(session, "", [user("into nothing")]));
   return { error, before, after: await snapshot(calls) };
+}
+
+/** A disk that does not confirm commits, for a while. The same request, sent again, is done once. */
+async function failToSync(): Promise<Evidence> {
+  const own = await startTestServer();
+  onTestFinished(() => own.stop());
+  const calls = ledgerCalls(own.ledger);
+  const { id: session } = await calls.session();
+  const before = await snapshot(calls);
+  const { execute } = SqliteConnection.prototype;
+  const broken = vi.spyOn(SqliteConnection.prototype, "execute").mockImplementation(function (
+    this: SqliteConnection,
+    query,
+  ) {
+    if (query.sql === "COMMIT") throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });
+    return execute.call(this, query);
+  });
+  const request = { requestId: "sure", session, messages: [user("once")] };
+  const error = await failure(calls.recordTurn(request));
+  broken.mockRestore();
+  expect(error.message).toContain("the same request_id tells");
+  const after = await snapshot(calls);
+  const { turn } = await calls.recordTurn(request);
+  expect((await calls.recordTurn(request)).turn).toEqual(turn);
+  expect(await allTurns(calls, { session, scope: TurnScope.WRITTEN })).toHaveLength(1);
+  return { error, before, after };
 }
 
 /** A stored row that no version of Quire writes. What it holds must not get into the log. */

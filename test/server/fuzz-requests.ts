@@ -1,8 +1,9 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
+import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
 import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
-import { AgentRole, EventSource, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { onePartOfEach, said } from "../ledger/message-parts.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 

@@ -104,7 +104,17 @@ describe("reflection", () => {
   test.each(["v1", "v1alpha"])("%s lists the services and describes their symbols", async (version) => {
     const { server } = await start();
     const client = connect(server.address);
-    expect(await listServices(client, version)).toContain("quire.v1.LedgerService");
+    const listed = await listServices(client, version);
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        ...["AssemblyService", "CapsuleService", "LedgerService", "WorkspaceService"].map(
+          (name) => `quire.v1.${name}`,
+        ),
+        "grpc.health.v1.Health",
+      ]),
+    );
+    const health = await describeSymbol(client, version, "grpc.health.v1.Health");
+    expect(health!.flatMap((file) => file.service.map(({ name }) => name))).toEqual(["Health"]);
     for (const symbol of [
       "quire.v1.LedgerService",
       "quire.v1.LedgerService.RecordTurn",
@@ -118,6 +128,19 @@ describe("reflection", () => {
       expect(names).toContain(symbol.split(".")[2]);
     }
     expect(await describeSymbol(client, version, "quire.v1.Nothing")).toBeUndefined();
+  });
+
+  test("describes health: buf curl asks for it without a schema", async () => {
+    const { server } = await start();
+    const buf = join(packageRoot, "node_modules", ".bin", "buf");
+    const curl = async (...args: readonly string[]) =>
+      (await promisify(execFile)(buf, ["curl", "--protocol", "grpc", ...args])).stdout;
+    const url = `http://${server.address}`;
+    const request = JSON.stringify({ service: "quire.v1.AssemblyService" });
+    expect(JSON.parse(await curl("-d", request, `${url}/grpc.health.v1.Health/Check`))).toEqual({
+      status: "SERVING",
+    });
+    expect(await curl("--list-methods", url)).toContain("grpc.health.v1.Health/Check");
   });
 
   test("is enough for a client that has no schema: a conversation by buf curl", async () => {

@@ -95,7 +95,7 @@ function rewritten(
 ): Prefix {
   const isTold = toldBefore.length > 0;
   const updates = isTold && request.event ? [madeAnew] : [];
-  const tokens = updates.length > 0 ? scaled(scale, countTokens(madeAnew.text, "o200k_base")) : 0;
+  const tokens = updates.length > 0 ? scaled(scale, countTokens(madeAnew.text, scale.vocabulary)) : 0;
   const told = isTold ? [{ section: madeAnew.section, hash: sha256(), tokens }] : [];
   return { system: live, updates, pinned: false, cause, told, toldTokens: 0, toldTurnId: "" };
 }
@@ -151,13 +151,14 @@ async function carryOrRewrite(
   signal: AbortSignal | undefined,
 ): Promise<Prefix> {
   const updates = told.flatMap(({ update }) => update ?? []);
-  const current = await buildCurrent(deps, resolved, plan, updates);
+  const current = await buildCurrent(deps, resolved, plan, updates, pinned.injected);
   const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, plan, others, signal);
   if (state.job) return anew("compaction");
   const history = await buildHistory(deps, resolved, plan, others, state.window);
   if (!isShown(history, toldBefore.turnId)) return anew("cut");
-  const counts = await deps.counter.countAll(updates.map(({ text }) => text));
+  const texts = updates.map(({ text }) => text);
+  const counts = await deps.counter.countAll(texts, resolved.scale.vocabulary);
   const costs = counts.map((tokens) => scaled(resolved.scale, tokens));
   const carried = costs.filter((_, index) => updates[index]!.section !== madeAnew.section);
   const toldTokens = carried.reduce((sum, tokens) => sum + tokens, toldBefore.tokens);

@@ -1,8 +1,8 @@
 import { HistoryReplay } from "../../contract/gen/quire/v1/assembly.js";
 import { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
 import { BudgetPolicy, ContextSettings } from "../../contract/gen/quire/v1/context_settings.js";
+import { AgentRole, EventSource } from "../../contract/gen/quire/v1/origin.js";
 import { BodyFormat } from "../../contract/gen/quire/v1/rendering.js";
-import { AgentRole, EventSource } from "../../contract/gen/quire/v1/turn.js";
 import { type BodyFormatName, bodyFormats } from "./body-formats.js";
 
 export const roles = { manager: AgentRole.MANAGER, worker: AgentRole.WORKER, unified: AgentRole.UNIFIED };

@@ -47,7 +47,14 @@ export class Assemblies {
   }
 
   async listModels(namePrefix: string): Promise<readonly contract.ModelInfo[]> {
-    return (await this.#call(this.#client.listModels, { namePrefix })).models;
+    const models: contract.ModelInfo[] = [];
+    let pageToken = "";
+    do {
+      const page = await this.#call(this.#client.listModels, { namePrefix, pageSize: 1_000, pageToken });
+      models.push(...page.models);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    return models;
   }
 
   async validateBody(format: BodyFormat, body: Buffer): Promise<readonly BodyProblem[]> {

@@ -1,5 +1,5 @@
+import { AgentRole } from "../../contract/gen/quire/v1/origin.js";
 import { type Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
-import { AgentRole } from "../../contract/gen/quire/v1/turn.js";
 import { sha256 } from "../../domain/hash.js";
 import { CliError } from "../cli-error.js";
 import type { Ledger } from "../client/ledger.js";

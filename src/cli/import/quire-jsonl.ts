@@ -1,6 +1,7 @@
 import { Message } from "../../contract/gen/quire/v1/message.js";
+import { AgentRole } from "../../contract/gen/quire/v1/origin.js";
 import type { Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
-import { AgentRole, type Turn, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
+import { type Turn, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
 import { CliError } from "../cli-error.js";
 import { messageJson, sessionJson, turnJson } from "../proto-json.js";
 import { Findings } from "./findings.js";
@@ -69,8 +70,8 @@ function planTurn({
   readonly messages: readonly Message[];
 }): PlannedTurn {
   return {
-    messages: messages.map(({ role, parts, contextParts, contextJson }) =>
-      Message.fromPartial({ role, parts, contextParts, contextJson }),
+    messages: messages.map(({ role, parts, contextParts, contextJson, injected }) =>
+      Message.fromPartial({ role, parts, contextParts, contextJson, injected }),
     ),
     status: turn.status,
     abandonOpenItems: turn.abandonedItems.length > 0,

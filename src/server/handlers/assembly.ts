@@ -16,6 +16,7 @@ import { Receipt } from "../../contract/gen/quire/v1/assembly.js";
 import * as wire from "../../contract/gen/quire/v1/assembly_service.js";
 import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
 import { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
+import { HistoryBatcher } from "../../ledger/history-batcher.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import type { CallContext } from "../call.js";
 import { type EncodedResponse, method } from "../method.js";
@@ -24,7 +25,7 @@ import * as validation from "../validation/assembly.js";
 import { nested } from "../wire-pieces.js";
 import { writeKey } from "../write-key.js";
 
-const batchBytes = 64 * 1024;
+const defaultPageSize = 50;
 const defaultTurns = 20;
 const historyField = 5;
 const contextField = 1;
@@ -84,9 +85,9 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     validateBody: rpc("ValidateBody", validation.validateValidateBody, async (request, { signal }) => ({
       problems: await validateBody(assembly.offload, formatName(request.format)!, request.body, signal),
     })),
-    listModels: rpc("ListModels", validation.validateListModels, async (request, { tenantId }) => ({
-      models: await listModels(assembly, tenantId, request.namePrefix),
-    })),
+    listModels: rpc("ListModels", validation.validateListModels, (request, { tenantId }) =>
+      listModels(assembly, tenantId, { ...request, pageSize: request.pageSize || defaultPageSize }),
+    ),
     getCacheReport: rpc("GetCacheReport", validation.validateGetCacheReport, (request, { tenantId }) =>
       cacheReport(assembly, tenantId, request.session, request.turns || defaultTurns),
     ),
@@ -186,20 +187,13 @@ function compactionEvent(notice: CompactionNotice): CompactionEvent["event"] {
   }
 }
 
-/** The history in batches of about 64 KB: the stored bytes, with the layer's description before them. */
+/** The history in batches: the stored bytes, with the layer's description before them. */
 function* historyBatches(history: HistoryStage): Generator<EncodedResponse> {
   const layer = wire.HistoryBatch.encode({ messages: [], layer: history.layer }).finish();
-  let pieces: Buffer[] = [Buffer.from(layer)];
-  let bytes = layer.length;
-  for (const piece of history.pieces()) {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes < batchBytes) continue;
-    yield nested(historyField, pieces);
-    pieces = [];
-    bytes = 0;
-  }
-  if (pieces.length > 0) yield nested(historyField, pieces);
+  const batcher = new HistoryBatcher(Buffer.from(layer));
+  for (const piece of history.pieces())
+    for (const batch of batcher.add(piece)) yield nested(historyField, batch);
+  for (const batch of batcher.rest()) yield nested(historyField, batch);
 }
 
 const definitions = wire.AssemblyServiceService;

@@ -1,7 +1,7 @@
 import type { Event } from "../../contract/gen/quire/v1/assembly.js";
 import type * as wire from "../../contract/gen/quire/v1/assembly_service.js";
 import { BodyFormat } from "../../contract/gen/quire/v1/rendering.js";
-import { Checker, checked, checkRequestId } from "./checker.js";
+import { Checker, checked, checkPage, checkRequestId } from "./checker.js";
 import { checkContextSettings } from "./context-settings.js";
 import { checkPart } from "./messages.js";
 import { checkRuntime, checkToolRules, checkTools } from "./workspace.js";
@@ -133,6 +133,7 @@ export const validateValidateBody = checked<wire.ValidateBodyRequest>((checker, 
 
 export const validateListModels = checked<wire.ListModelsRequest>((checker, request) => {
   checker.text("name_prefix", request.namePrefix, { max: 256 });
+  checkPage(checker, request);
 });
 
 export const validateGetCacheReport = checked<wire.GetCacheReportRequest>((checker, request) => {

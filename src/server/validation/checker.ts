@@ -138,5 +138,5 @@ export function checkPage(
   request: { readonly pageSize: number; readonly pageToken: string },
 ): void {
   checker.number("page_size", request.pageSize, 0, 1_000);
-  checker.text("page_token", request.pageToken, { max: 1_024 });
+  checker.text("page_token", request.pageToken, { max: 2_048 });
 }

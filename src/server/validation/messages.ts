@@ -1,3 +1,4 @@
+import { InjectedContext } from "../../contract/gen/quire/v1/injected_context.js";
 import type {
   FilePart,
   ImagePart,
@@ -33,7 +34,9 @@ function checkMessage(checker: Checker, field: string, message: Message): void {
   checker.oneOf(`${field}.role`, message.role, roles);
   checker.count(`${field}.parts`, message.parts, 1, maxPieces);
   checker.count(`${field}.context_parts`, message.contextParts, 0, maxPieces);
-  checker.json(`${field}.context_json`, message.contextJson, noteBytes, { isObject: true });
+  checker.json(`${field}.context_json`, message.contextJson, inlineBytes, { isObject: true });
+  if (message.injected && InjectedContext.encode(message.injected).finish().length > inlineBytes)
+    checker.wrong(`${field}.injected`, "has more than 1,048,576 bytes as encoded");
   checkParts(checker, `${field}.parts`, message.parts);
   checkParts(checker, `${field}.context_parts`, message.contextParts);
 }

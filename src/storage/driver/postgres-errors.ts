@@ -1,7 +1,5 @@
 import { DriverAdapterError, type MappedError } from "@prisma/driver-adapter-utils";
-
-/** A commit that nobody answered: it may have happened, so what it held must not be written again on a guess. */
-export class UnansweredCommit extends DriverAdapterError {}
+import { UnansweredCommit } from "./unanswered-commit.js";
 
 const lostConnections =
   /^Connection terminated|^Client (has encountered a connection error|was closed)|^Cannot use a pool after/;

@@ -1,4 +1,5 @@
 import { DriverAdapterError, type MappedError } from "@prisma/driver-adapter-utils";
+import { UnansweredCommit } from "./unanswered-commit.js";
 
 /** SQLite's result codes; extended ones hold the primary one in their low byte. */
 const code = {
@@ -10,6 +11,8 @@ const code = {
   trigger: 1811,
   unique: 2067,
   rowId: 2579,
+  syncFailed: 1034,
+  folderSyncFailed: 1290,
 } as const;
 
 const codeNames: ReadonlyMap<number, string> = new Map([
@@ -39,6 +42,17 @@ export function adapterError(error: unknown): unknown {
   }
   const cause = bindingError(error);
   return cause === undefined ? error : new DriverAdapterError({ originalMessage: error.message, ...cause });
+}
+
+/**
+ * What a COMMIT failed with. Where the disk did not confirm it, the log holds the whole commit: a server that is started again
+ * may find it there.
+ */
+export function commitError(error: unknown): unknown {
+  const isUnconfirmed =
+    isSqliteError(error) && (error.errcode === code.syncFailed || error.errcode === code.folderSyncFailed);
+  if (!isUnconfirmed) return adapterError(error);
+  return new UnansweredCommit({ kind: "sqlite", extendedCode: error.errcode, message: error.message });
 }
 
 export function isBusy(error: unknown): boolean {

@@ -6,7 +6,7 @@ import {
 } from "@prisma/driver-adapter-utils";
 import type { DatabaseFile } from "./database-file.js";
 import type { SqliteConnection } from "./sqlite-connection.js";
-import { adapterError } from "./sqlite-errors.js";
+import { adapterError, commitError } from "./sqlite-errors.js";
 
 export const adapterName = "quire-sqlite";
 
@@ -60,7 +60,7 @@ export class SqliteTransaction implements Transaction {
       this.#connection.execute(statement("COMMIT"));
       this.#file?.assertInPlace();
     } catch (error) {
-      throw adapterError(error);
+      throw commitError(error);
     } finally {
       this.#end();
     }

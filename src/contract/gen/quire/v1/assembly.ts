@@ -8,8 +8,8 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { ThinkingSettings } from "./capsule.js";
+import { InjectedSystem } from "./injected_context.js";
 import { Message, Part } from "./message.js";
-import { CachePlan, PrefixState } from "./prompt_cache.js";
 import {
   AgentRole,
   agentRoleFromJSON,
@@ -18,7 +18,8 @@ import {
   eventSourceFromJSON,
   eventSourceToNumber,
   SourceEvent,
-} from "./turn.js";
+} from "./origin.js";
+import { CachePlan, PrefixState } from "./prompt_cache.js";
 import { Tool } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -422,6 +423,12 @@ export interface ModelConfig {
   readonly toolApproval: ToolApproval;
   /** recall_limit is how many memories are recalled at most. */
   readonly recallLimit: number;
+  /** resource_budget is the capsule's knob of that name, clamped to its range; unset where the capsule does not set it. */
+  readonly resourceBudget?:
+    | number
+    | undefined;
+  /** similarity_threshold is how alike a memory must be to be recalled, from 0 to 1; unset where the capsule does not say. */
+  readonly similarityThreshold?: number | undefined;
 }
 
 /** Section is one part of the system prompt. */
@@ -558,16 +565,21 @@ export interface TokenBudget {
   readonly lanes: readonly LaneUse[];
   /** layers are what each conceptual layer uses. */
   readonly layers: readonly LayerUse[];
-  /** exact says that the counts are the model's own; otherwise they are o200k counts times `ratio`. */
+  /** exact says that the counts are the model's own; otherwise they are `vocabulary` counts times `ratio`. */
   readonly exact: boolean;
-  /** ratio is what o200k counts were multiplied with. */
+  /** ratio is what counts were multiplied with. */
   readonly ratio: number;
   /** margin is how much of the estimate may be wrong, as a share. */
   readonly margin: number;
   /** calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the catalogue's. */
   readonly calibrationVersion: number;
-  /** counted_tokens is the o200k count of the whole context, before it is multiplied; 0 when it holds images or files, which are not counted. */
+  /**
+   * counted_tokens is the count of the whole context, before it is multiplied; 0 when it holds images or files, which are
+   * not counted.
+   */
   readonly countedTokens: number;
+  /** vocabulary is what text is counted with, "o200k_base" or "cl100k_base": the model's own where `exact` is set. */
+  readonly vocabulary: string;
 }
 
 /** UsedTokens are what the parts of a context use. */
@@ -737,7 +749,11 @@ export interface Receipt {
     | CachePlan
     | undefined;
   /** prefix says how its system prompt came to be what it is. */
-  readonly prefix: PrefixState | undefined;
+  readonly prefix:
+    | PrefixState
+    | undefined;
+  /** injected_system is what the system prompt that was sent is made from, which may be older than `inputs`. */
+  readonly injectedSystem: InjectedSystem | undefined;
 }
 
 function createBaseEvent(): Event {
@@ -1232,7 +1248,15 @@ export const ModeBlock: MessageFns<ModeBlock> = {
 };
 
 function createBaseModelConfig(): ModelConfig {
-  return { temperature: 0, maxTokens: 0, thinking: undefined, toolApproval: ToolApproval.UNSPECIFIED, recallLimit: 0 };
+  return {
+    temperature: 0,
+    maxTokens: 0,
+    thinking: undefined,
+    toolApproval: ToolApproval.UNSPECIFIED,
+    recallLimit: 0,
+    resourceBudget: undefined,
+    similarityThreshold: undefined,
+  };
 }
 
 export const ModelConfig: MessageFns<ModelConfig> = {
@@ -1251,6 +1275,12 @@ export const ModelConfig: MessageFns<ModelConfig> = {
     }
     if (message.recallLimit !== 0) {
       writer.uint32(40).uint32(message.recallLimit);
+    }
+    if (message.resourceBudget !== undefined) {
+      writer.uint32(48).int32(message.resourceBudget);
+    }
+    if (message.similarityThreshold !== undefined) {
+      writer.uint32(57).double(message.similarityThreshold);
     }
     return writer;
   },
@@ -1308,6 +1338,22 @@ export const ModelConfig: MessageFns<ModelConfig> = {
             message.recallLimit = reader.uint32();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.resourceBudget = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 57) {
+              break;
+            }
+
+            message.similarityThreshold = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1332,6 +1378,8 @@ export const ModelConfig: MessageFns<ModelConfig> = {
       : undefined;
     message.toolApproval = object.toolApproval ?? ToolApproval.UNSPECIFIED;
     message.recallLimit = object.recallLimit ?? 0;
+    message.resourceBudget = object.resourceBudget ?? undefined;
+    message.similarityThreshold = object.similarityThreshold ?? undefined;
     return message;
   },
 };
@@ -2175,6 +2223,7 @@ function createBaseTokenBudget(): TokenBudget {
     margin: 0,
     calibrationVersion: 0,
     countedTokens: 0,
+    vocabulary: "",
   };
 }
 
@@ -2218,6 +2267,9 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     }
     if (message.countedTokens !== 0) {
       writer.uint32(104).uint32(message.countedTokens);
+    }
+    if (message.vocabulary !== "") {
+      writer.uint32(114).string(message.vocabulary);
     }
     return writer;
   },
@@ -2339,6 +2391,14 @@ export const TokenBudget: MessageFns<TokenBudget> = {
             message.countedTokens = reader.uint32();
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.vocabulary = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2371,6 +2431,7 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     message.margin = object.margin ?? 0;
     message.calibrationVersion = object.calibrationVersion ?? 0;
     message.countedTokens = object.countedTokens ?? 0;
+    message.vocabulary = object.vocabulary ?? "";
     return message;
   },
 };
@@ -3212,6 +3273,7 @@ function createBaseReceipt(): Receipt {
     createTime: undefined,
     cachePlan: undefined,
     prefix: undefined,
+    injectedSystem: undefined,
   };
 }
 
@@ -3271,6 +3333,9 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.prefix !== undefined) {
       PrefixState.encode(message.prefix, writer.uint32(138).fork()).join();
+    }
+    if (message.injectedSystem !== undefined) {
+      InjectedSystem.encode(message.injectedSystem, writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -3434,6 +3499,14 @@ export const Receipt: MessageFns<Receipt> = {
             message.prefix = PrefixState.decode(reader, reader.uint32());
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.injectedSystem = InjectedSystem.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3477,6 +3550,9 @@ export const Receipt: MessageFns<Receipt> = {
       : undefined;
     message.prefix = (object.prefix !== undefined && object.prefix !== null)
       ? PrefixState.fromPartial(object.prefix)
+      : undefined;
+    message.injectedSystem = (object.injectedSystem !== undefined && object.injectedSystem !== null)
+      ? InjectedSystem.fromPartial(object.injectedSystem)
       : undefined;
     return message;
   },

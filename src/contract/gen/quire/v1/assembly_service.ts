@@ -41,9 +41,9 @@ import { LaneShares } from "./capsule.js";
 import { CompactionEvent, CompactionTurn } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { Message } from "./message.js";
+import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./origin.js";
 import { CachePlan, CacheTurn, CacheUse, PrefixState } from "./prompt_cache.js";
 import { BodyFormat, bodyFormatFromJSON, bodyFormatToNumber, BodyProblem, RenderedBody } from "./rendering.js";
-import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./turn.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -370,16 +370,22 @@ export interface ValidateBodyResponse {
   readonly problems: readonly BodyProblem[];
 }
 
-/** ListModelsRequest asks for models. */
+/** ListModelsRequest asks for a page of models. */
 export interface ListModelsRequest {
   /** name_prefix keeps the models whose name begins so: at most 256 characters. */
   readonly namePrefix: string;
+  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  readonly pageSize: number;
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  readonly pageToken: string;
 }
 
-/** ListModelsResponse is the answer to ListModels. */
+/** ListModelsResponse is a page of models. */
 export interface ListModelsResponse {
-  /** models are by name. */
+  /** models are the page, by name. */
   readonly models: readonly ModelInfo[];
+  /** next_page_token asks for the next page; empty on the last. */
+  readonly nextPageToken: string;
 }
 
 /** ModelInfo is what is known of a model. */
@@ -2577,13 +2583,19 @@ export const ValidateBodyResponse: MessageFns<ValidateBodyResponse> = {
 };
 
 function createBaseListModelsRequest(): ListModelsRequest {
-  return { namePrefix: "" };
+  return { namePrefix: "", pageSize: 0, pageToken: "" };
 }
 
 export const ListModelsRequest: MessageFns<ListModelsRequest> = {
   encode(message: ListModelsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.namePrefix !== "") {
       writer.uint32(10).string(message.namePrefix);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).uint32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(26).string(message.pageToken);
     }
     return writer;
   },
@@ -2609,6 +2621,22 @@ export const ListModelsRequest: MessageFns<ListModelsRequest> = {
             message.namePrefix = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2627,18 +2655,23 @@ export const ListModelsRequest: MessageFns<ListModelsRequest> = {
   fromPartial(object: DeepPartial<ListModelsRequest>): ListModelsRequest {
     const message = createBaseListModelsRequest() as any;
     message.namePrefix = object.namePrefix ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.pageToken = object.pageToken ?? "";
     return message;
   },
 };
 
 function createBaseListModelsResponse(): ListModelsResponse {
-  return { models: [] };
+  return { models: [], nextPageToken: "" };
 }
 
 export const ListModelsResponse: MessageFns<ListModelsResponse> = {
   encode(message: ListModelsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.models) {
       ModelInfo.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -2664,6 +2697,14 @@ export const ListModelsResponse: MessageFns<ListModelsResponse> = {
             message.models.push(ModelInfo.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2682,6 +2723,7 @@ export const ListModelsResponse: MessageFns<ListModelsResponse> = {
   fromPartial(object: DeepPartial<ListModelsResponse>): ListModelsResponse {
     const message = createBaseListModelsResponse() as any;
     message.models = object.models?.map((e) => ModelInfo.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };
@@ -3184,7 +3226,11 @@ export const AssemblyServiceService = {
       Buffer.from(ValidateBodyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ValidateBodyResponse => ValidateBodyResponse.decode(value),
   },
-  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  /**
+   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   *
+   * Errors: PAGE_TOKEN_INVALID.
+   */
   listModels: {
     path: "/quire.v1.AssemblyService/ListModels" as const,
     requestStream: false as const,
@@ -3259,7 +3305,11 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
   countTokens: handleUnaryCall<CountTokensRequest, CountTokensResponse>;
   /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
   validateBody: handleUnaryCall<ValidateBodyRequest, ValidateBodyResponse>;
-  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  /**
+   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   *
+   * Errors: PAGE_TOKEN_INVALID.
+   */
   listModels: handleUnaryCall<ListModelsRequest, ListModelsResponse>;
   /**
    * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
@@ -3419,7 +3469,11 @@ export interface AssemblyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
   ): ClientUnaryCall;
-  /** ListModels reads what is known of models: limits, cache rules, and how their tokens are estimated. */
+  /**
+   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   *
+   * Errors: PAGE_TOKEN_INVALID.
+   */
   listModels(
     request: ListModelsRequest,
     callback: (error: ServiceError | null, response: ListModelsResponse) => void,

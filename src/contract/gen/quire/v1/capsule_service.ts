@@ -62,7 +62,7 @@ export interface GetCapsuleResponse {
 export interface ListCapsulesRequest {
   /** page_size is how many to give: at most 1,000; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 1,024 characters. */
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
   readonly pageToken: string;
 }
 
@@ -94,7 +94,7 @@ export interface ListCapsuleVersionsRequest {
   readonly name: string;
   /** page_size is how many to give: at most 1,000; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 1,024 characters. */
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
   readonly pageToken: string;
 }
 

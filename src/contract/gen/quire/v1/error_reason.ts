@@ -181,8 +181,8 @@ export const ErrorReason = {
    */
   SHUTTING_DOWN: "ERROR_REASON_SHUTTING_DOWN",
   /**
-   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE: the database cannot be reached or is full. Nothing was written, unless the
-   * message says that the answer to the commit was lost: then a retry with the same request_id tells. UNAVAILABLE, with RetryInfo.
+   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE: the database cannot be reached or is full. Nothing was written. UNAVAILABLE, with
+   * RetryInfo.
    *
    *   { "reason": "STORAGE_UNAVAILABLE", "domain": "quire.v1" }
    */
@@ -301,6 +301,14 @@ export const ErrorReason = {
    *   { "reason": "DATABASE_LOST", "domain": "quire.v1", "metadata": { "why": "replaced" } }
    */
   DATABASE_LOST: "ERROR_REASON_DATABASE_LOST",
+  /**
+   * COMMIT_OUTCOME_UNKNOWN - ERROR_REASON_COMMIT_OUTCOME_UNKNOWN: the database was told to commit and did not answer, so the write may or may not
+   * have happened. The same request with the same request_id tells which: it replays the answer, or writes now. Without a
+   * request_id, read before writing again. UNAVAILABLE, with RetryInfo.
+   *
+   *   { "reason": "COMMIT_OUTCOME_UNKNOWN", "domain": "quire.v1" }
+   */
+  COMMIT_OUTCOME_UNKNOWN: "ERROR_REASON_COMMIT_OUTCOME_UNKNOWN",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -355,6 +363,7 @@ export namespace ErrorReason {
   export type SERVER_BUSY = typeof ErrorReason.SERVER_BUSY;
   export type LIMIT_REACHED = typeof ErrorReason.LIMIT_REACHED;
   export type DATABASE_LOST = typeof ErrorReason.DATABASE_LOST;
+  export type COMMIT_OUTCOME_UNKNOWN = typeof ErrorReason.COMMIT_OUTCOME_UNKNOWN;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -504,6 +513,9 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 47:
     case "ERROR_REASON_DATABASE_LOST":
       return ErrorReason.DATABASE_LOST;
+    case 48:
+    case "ERROR_REASON_COMMIT_OUTCOME_UNKNOWN":
+      return ErrorReason.COMMIT_OUTCOME_UNKNOWN;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -609,6 +621,8 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 46;
     case ErrorReason.DATABASE_LOST:
       return 47;
+    case ErrorReason.COMMIT_OUTCOME_UNKNOWN:
+      return 48;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

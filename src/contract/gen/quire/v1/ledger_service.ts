@@ -241,7 +241,7 @@ export interface GetSessionResponse {
 export interface ListSessionsRequest {
   /** page_size is how many to give: at most 1,000; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 1,024 characters. */
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
   readonly pageToken: string;
   /** label_prefix keeps the sessions whose label begins so: at most 256 characters. */
   readonly labelPrefix: string;
@@ -557,7 +557,7 @@ export interface ListTurnsRequest {
   readonly statuses: readonly TurnStatus[];
   /** page_size is how many to give: at most 1,000; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 1,024 characters. */
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
   readonly pageToken: string;
 }
 

@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
+import { InjectedContext } from "./injected_context.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -151,7 +152,12 @@ export interface Message {
   readonly parts: readonly Part[];
   /** context_parts are what was sent before `parts` in the same message: at most 256 parts, each a text, image or file. */
   readonly contextParts: readonly Part[];
-  /** context_json says what `context_parts` were made from, as a JSON object; at most 65,536 bytes and 128 levels deep, kept verbatim. */
+  /**
+   * context_json says what `context_parts` were made from, as a JSON object: at most 1,048,576 bytes and 128 levels deep.
+   *
+   * Given by a caller, it is kept verbatim. Otherwise it is `injected` in proto3's JSON mapping: fields in the order of
+   * their numbers, those that are not set left out, times in UTC with milliseconds.
+   */
   readonly contextJson: string;
   /**
    * o200k_tokens is the exact o200k_base count of the text in `parts`. Set by the server.
@@ -163,7 +169,15 @@ export interface Message {
   /** context_o200k_tokens is the same count for `context_parts`. Set by the server. */
   readonly contextO200kTokens: number;
   /** create_time is when the message was written. Set by the server. */
-  readonly createTime: Date | undefined;
+  readonly createTime:
+    | Date
+    | undefined;
+  /**
+   * injected says the same as `context_json` in types: what an assembly put before `parts`, and what the system prompt that
+   * went with it was made from. At most 1,048,576 bytes as encoded. Set by the server in turns that name their assembly; a message
+   * that carries `context_parts` of its own keeps what it came with, so a message that was read can be written again.
+   */
+  readonly injected: InjectedContext | undefined;
 }
 
 /** Part is one piece of a message's content. */
@@ -334,6 +348,7 @@ function createBaseMessage(): Message {
     o200kTokens: 0,
     contextO200kTokens: 0,
     createTime: undefined,
+    injected: undefined,
   };
 }
 
@@ -368,6 +383,9 @@ export const Message: MessageFns<Message> = {
     }
     if (message.createTime !== undefined) {
       Timestamp.encode(toTimestamp(message.createTime), writer.uint32(82).fork()).join();
+    }
+    if (message.injected !== undefined) {
+      InjectedContext.encode(message.injected, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -465,6 +483,14 @@ export const Message: MessageFns<Message> = {
             message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.injected = InjectedContext.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -492,6 +518,9 @@ export const Message: MessageFns<Message> = {
     message.o200kTokens = object.o200kTokens ?? 0;
     message.contextO200kTokens = object.contextO200kTokens ?? 0;
     message.createTime = object.createTime ?? undefined;
+    message.injected = (object.injected !== undefined && object.injected !== null)
+      ? InjectedContext.fromPartial(object.injected)
+      : undefined;
     return message;
   },
 };

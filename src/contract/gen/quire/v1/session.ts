@@ -7,7 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
-import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./turn.js";
+import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./origin.js";
 import { Tool } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";

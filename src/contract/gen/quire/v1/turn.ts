@@ -8,6 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { Message, ToolCallPart, ToolResultPart } from "./message.js";
+import { AgentRole, agentRoleFromJSON, agentRoleToNumber, SourceEvent } from "./origin.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -76,150 +77,6 @@ export function turnStatusToNumber(object: TurnStatus): number {
     case TurnStatus.FAILED:
       return 4;
     case TurnStatus.UNRECOGNIZED:
-    default:
-      return -1;
-  }
-}
-
-/** AgentRole is the part that the agent plays in a turn. */
-export const AgentRole = {
-  /** UNSPECIFIED - AGENT_ROLE_UNSPECIFIED means that the caller did not say. */
-  UNSPECIFIED: "AGENT_ROLE_UNSPECIFIED",
-  /** MANAGER - AGENT_ROLE_MANAGER talks with people and spawns workers. */
-  MANAGER: "AGENT_ROLE_MANAGER",
-  /** WORKER - AGENT_ROLE_WORKER does one task and reports to its manager. */
-  WORKER: "AGENT_ROLE_WORKER",
-  /** UNIFIED - AGENT_ROLE_UNIFIED does both. */
-  UNIFIED: "AGENT_ROLE_UNIFIED",
-  UNRECOGNIZED: "UNRECOGNIZED",
-} as const;
-
-export type AgentRole = typeof AgentRole[keyof typeof AgentRole];
-
-export namespace AgentRole {
-  export type UNSPECIFIED = typeof AgentRole.UNSPECIFIED;
-  export type MANAGER = typeof AgentRole.MANAGER;
-  export type WORKER = typeof AgentRole.WORKER;
-  export type UNIFIED = typeof AgentRole.UNIFIED;
-  export type UNRECOGNIZED = typeof AgentRole.UNRECOGNIZED;
-}
-
-export function agentRoleFromJSON(object: any): AgentRole {
-  switch (object) {
-    case 0:
-    case "AGENT_ROLE_UNSPECIFIED":
-      return AgentRole.UNSPECIFIED;
-    case 1:
-    case "AGENT_ROLE_MANAGER":
-      return AgentRole.MANAGER;
-    case 2:
-    case "AGENT_ROLE_WORKER":
-      return AgentRole.WORKER;
-    case 3:
-    case "AGENT_ROLE_UNIFIED":
-      return AgentRole.UNIFIED;
-    case -1:
-    case "UNRECOGNIZED":
-    default:
-      return AgentRole.UNRECOGNIZED;
-  }
-}
-
-export function agentRoleToNumber(object: AgentRole): number {
-  switch (object) {
-    case AgentRole.UNSPECIFIED:
-      return 0;
-    case AgentRole.MANAGER:
-      return 1;
-    case AgentRole.WORKER:
-      return 2;
-    case AgentRole.UNIFIED:
-      return 3;
-    case AgentRole.UNRECOGNIZED:
-    default:
-      return -1;
-  }
-}
-
-/** EventSource is what set a turn off. */
-export const EventSource = {
-  /** UNSPECIFIED - EVENT_SOURCE_UNSPECIFIED means that the caller did not say. */
-  UNSPECIFIED: "EVENT_SOURCE_UNSPECIFIED",
-  /** HUMAN - EVENT_SOURCE_HUMAN is a person. */
-  HUMAN: "EVENT_SOURCE_HUMAN",
-  /** TRIGGER - EVENT_SOURCE_TRIGGER is a condition that came true. */
-  TRIGGER: "EVENT_SOURCE_TRIGGER",
-  /** AGENT - EVENT_SOURCE_AGENT is another agent. */
-  AGENT: "EVENT_SOURCE_AGENT",
-  /** WEBHOOK - EVENT_SOURCE_WEBHOOK is a call from outside. */
-  WEBHOOK: "EVENT_SOURCE_WEBHOOK",
-  /** CRON - EVENT_SOURCE_CRON is the clock. */
-  CRON: "EVENT_SOURCE_CRON",
-  /** EVENT - EVENT_SOURCE_EVENT is any other event. */
-  EVENT: "EVENT_SOURCE_EVENT",
-  UNRECOGNIZED: "UNRECOGNIZED",
-} as const;
-
-export type EventSource = typeof EventSource[keyof typeof EventSource];
-
-export namespace EventSource {
-  export type UNSPECIFIED = typeof EventSource.UNSPECIFIED;
-  export type HUMAN = typeof EventSource.HUMAN;
-  export type TRIGGER = typeof EventSource.TRIGGER;
-  export type AGENT = typeof EventSource.AGENT;
-  export type WEBHOOK = typeof EventSource.WEBHOOK;
-  export type CRON = typeof EventSource.CRON;
-  export type EVENT = typeof EventSource.EVENT;
-  export type UNRECOGNIZED = typeof EventSource.UNRECOGNIZED;
-}
-
-export function eventSourceFromJSON(object: any): EventSource {
-  switch (object) {
-    case 0:
-    case "EVENT_SOURCE_UNSPECIFIED":
-      return EventSource.UNSPECIFIED;
-    case 1:
-    case "EVENT_SOURCE_HUMAN":
-      return EventSource.HUMAN;
-    case 2:
-    case "EVENT_SOURCE_TRIGGER":
-      return EventSource.TRIGGER;
-    case 3:
-    case "EVENT_SOURCE_AGENT":
-      return EventSource.AGENT;
-    case 4:
-    case "EVENT_SOURCE_WEBHOOK":
-      return EventSource.WEBHOOK;
-    case 5:
-    case "EVENT_SOURCE_CRON":
-      return EventSource.CRON;
-    case 6:
-    case "EVENT_SOURCE_EVENT":
-      return EventSource.EVENT;
-    case -1:
-    case "UNRECOGNIZED":
-    default:
-      return EventSource.UNRECOGNIZED;
-  }
-}
-
-export function eventSourceToNumber(object: EventSource): number {
-  switch (object) {
-    case EventSource.UNSPECIFIED:
-      return 0;
-    case EventSource.HUMAN:
-      return 1;
-    case EventSource.TRIGGER:
-      return 2;
-    case EventSource.AGENT:
-      return 3;
-    case EventSource.WEBHOOK:
-      return 4;
-    case EventSource.CRON:
-      return 5;
-    case EventSource.EVENT:
-      return 6;
-    case EventSource.UNRECOGNIZED:
     default:
       return -1;
   }
@@ -360,16 +217,6 @@ export interface TurnDetails {
 export interface TurnDetails_MetadataEntry {
   readonly key: string;
   readonly value: string;
-}
-
-/** SourceEvent is the event that set a turn off. */
-export interface SourceEvent {
-  /** id is the event's id in the system that it came from: at most 256 characters. */
-  readonly id: string;
-  /** source is the kind of origin. */
-  readonly source: EventSource;
-  /** platform is where it came from, as in "slack": at most 128 characters. */
-  readonly platform: string;
 }
 
 /** TokenUsage is what a provider reported for a turn. */
@@ -954,85 +801,6 @@ export const TurnDetails_MetadataEntry: MessageFns<TurnDetails_MetadataEntry> = 
     const message = createBaseTurnDetails_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
-    return message;
-  },
-};
-
-function createBaseSourceEvent(): SourceEvent {
-  return { id: "", source: EventSource.UNSPECIFIED, platform: "" };
-}
-
-export const SourceEvent: MessageFns<SourceEvent> = {
-  encode(message: SourceEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
-    }
-    if (message.source !== EventSource.UNSPECIFIED) {
-      writer.uint32(16).int32(eventSourceToNumber(message.source));
-    }
-    if (message.platform !== "") {
-      writer.uint32(26).string(message.platform);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SourceEvent {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSourceEvent() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.id = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
-
-            message.source = eventSourceFromJSON(reader.int32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.platform = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-
-  create(base?: DeepPartial<SourceEvent>): SourceEvent {
-    return SourceEvent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SourceEvent>): SourceEvent {
-    const message = createBaseSourceEvent() as any;
-    message.id = object.id ?? "";
-    message.source = object.source ?? EventSource.UNSPECIFIED;
-    message.platform = object.platform ?? "";
     return message;
   },
 };

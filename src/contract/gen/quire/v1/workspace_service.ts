@@ -58,7 +58,7 @@ export interface GetWorkspaceResponse {
 export interface ListWorkspacesRequest {
   /** page_size is how many to give: at most 1,000; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 1,024 characters. */
+  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
   readonly pageToken: string;
 }
 

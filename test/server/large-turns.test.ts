@@ -1,0 +1,91 @@
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  AssembleRequest,
+  AssembleResponse,
+  AssemblyServiceService,
+} from "../../src/contract/gen/quire/v1/assembly_service.js";
+import {
+  LedgerServiceService,
+  StreamHistoryRequest,
+  StreamHistoryResponse,
+} from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
+import { overGrpc } from "../assembly/over-grpc.js";
+import { startTestServer } from "../support/server.js";
+
+const batchBytes = 64 * 1024;
+
+/** A picture, whose tokens are not counted, in a message of about so many bytes. */
+function picture(index: number, bytes: number): Message {
+  const source = { $case: "data" as const, value: Buffer.alloc(bytes, index) };
+  return Message.create({
+    role: index % 2 === 0 ? MessageRole.USER : MessageRole.ASSISTANT,
+    parts: [{ content: { $case: "image", value: { source, mediaType: "image/png" } } }],
+  });
+}
+
+/** The bytes of every response, read by a client that takes 4 MB at most, as clients do by default. */
+async function read(client: Client, path: string, request: Uint8Array): Promise<Buffer[]> {
+  const identity = (bytes: Buffer) => bytes;
+  const stream = client.makeServerStreamRequest(
+    path,
+    identity,
+    identity,
+    Buffer.from(request),
+    new Metadata(),
+  );
+  const responses: Buffer[] = [];
+  for await (const response of stream) responses.push(response as Buffer);
+  return responses;
+}
+
+test("a client with default limits reads a turn of 20 MB, through Assemble and StreamHistory, in the same batches", async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.stop());
+  const quire = overGrpc(server.address);
+  onTestFinished(() => quire.close());
+  await quire.capsules.putCapsule({
+    name: "atlas",
+    body: { persona: { corePrompt: "You are Atlas.", model: { model: "gpt-4o" } } },
+  });
+  await quire.ledger.createSession({ label: "heavy" });
+  // One row of storage: many messages of a third of a batch, and one that is larger than a batch.
+  const messages = Array.from({ length: 1_000 }, (_, index) =>
+    picture(index, index === 500 ? 200_000 : 20_000),
+  );
+  await quire.ledger.recordTurn({ session: "heavy", messages });
+
+  const client = new Client(server.address, credentials.createInsecure());
+  onTestFinished(() => client.close());
+  const streamed = await read(
+    client,
+    LedgerServiceService.streamHistory.path,
+    StreamHistoryRequest.encode(
+      StreamHistoryRequest.create({ thread: { $case: "session", value: "heavy" } }),
+    ).finish(),
+  );
+  const event = { content: [{ content: { $case: "text", value: { text: "Well?" } } }] } as const;
+  const context = { session: "heavy", capsule: "atlas", event };
+  const assembled = await read(
+    client,
+    AssemblyServiceService.assemble.path,
+    AssembleRequest.encode(AssembleRequest.fromPartial({ context })).finish(),
+  );
+
+  const ofStream = streamed.map((bytes) => ({ bytes, found: StreamHistoryResponse.decode(bytes).messages }));
+  const ofAssemble = assembled.flatMap((bytes) => {
+    const { event: read } = AssembleResponse.decode(bytes);
+    return read?.$case === "history" ? [{ bytes, found: read.value.messages }] : [];
+  });
+  for (const batches of [ofStream, ofAssemble]) {
+    const indexes = batches.flatMap(({ found }) => found.map(({ index }) => index));
+    expect(indexes).toEqual(messages.map((_, index) => index));
+    for (const { bytes, found } of batches) {
+      if (bytes.length > batchBytes + 16) expect(found.map(({ index }) => index)).toEqual([500]);
+    }
+    expect(batches.filter(({ bytes }) => bytes.length > batchBytes + 16)).toHaveLength(1);
+    // Batches are filled: three of these messages go into each.
+    expect(batches.length).toBeLessThan(messages.length / 3 + 10);
+  }
+});
