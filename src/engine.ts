@@ -7,7 +7,7 @@ import { extractiveSummarizer, transcribe } from "./assembly/compaction/fold-thr
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { RecentReceipts } from "./assembly/recent-receipts.js";
 import { createSystemCache } from "./assembly/system.js";
-import { loadTemplates } from "./assembly/templates.js";
+import { TemplateFolder } from "./assembly/templates.js";
 import { createToolsCache } from "./assembly/tools.js";
 import { type Catalogue, extendCatalogue, parseCatalogue } from "./budget/catalogue.js";
 import { type CapsuleDeps, createCapsules } from "./capsule/capsules.js";
@@ -105,19 +105,20 @@ export async function openEngine(
   const capsules = createCapsules({ database, knobTable, caches, clock, ids });
   const workspaces = createWorkspaces({ database, counter, caches, clock, ids });
   const receipts = new ReceiptStore(database, warn("receipts could not be written"), caches);
-  const templates = loadTemplates(config.templatesFolder);
-  const summaryTemplate = templates.texts.summary;
+  const onProblem = (path: string, problem: string) =>
+    logger.warn({ path, problem }, "a file of the operator is not used; the text before stays in force");
+  const templates = new TemplateFolder(config.templatesFolder, { onProblem });
+  const override = new OperatorOverride(config.primeFile, { onProblem });
   const count = (text: string) => countTokens(text, "o200k_base");
   const summarizers = summarizerSet(
     config,
     count,
-    summaryTemplate,
     extractiveSummarizer(offload),
     (turns, signal) => transcribe(offload, turns, signal),
     caches,
   );
   const compactor = new Compactor(
-    { ledger, summarizers, summaryTemplate, counter, offload, clock, timers, ids },
+    { ledger, summarizers, templates, counter, offload, clock, timers, ids },
     warn("a compaction could not be made"),
     caches,
   );
@@ -140,7 +141,7 @@ export async function openEngine(
     offload,
     catalogue,
     knobTable,
-    override: new OperatorOverride(config.primeFile),
+    override,
     templates,
     systemCache: createSystemCache(caches),
     toolsCache: createToolsCache(caches),

@@ -35,7 +35,7 @@ export function resolvedMessage(resolved: ResolvedContext, plan: ContextPlan): R
     modelConfig: modelConfig(resolved),
     budget: plannedBudget(resolved, plan),
     lanes: resolved.derived.lanes,
-    workspacePath: resolved.workspace?.path ?? "",
+    workspacePath: resolved.workspacePath,
   };
 }
 
@@ -59,7 +59,7 @@ export function contextMessage(resolved: ResolvedContext, stages: Stages, use: C
       source: request.event.source,
       platform: request.event.platform,
     },
-    workspacePath: resolved.workspace?.path ?? "",
+    workspacePath: resolved.workspacePath,
     assemblyId: resolved.assemblyId,
     capsule: resolved.capsule.name,
     capsuleVersion: resolved.capsule.version,

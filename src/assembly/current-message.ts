@@ -1,9 +1,10 @@
 import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
-import type { Candidate, Event } from "../contract/gen/quire/v1/assembly.js";
+import type { Candidate, Event, InputHash } from "../contract/gen/quire/v1/assembly.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { sha256 } from "../domain/hash.js";
 import type { InjectedContext, InjectedSystem } from "../domain/injected-context.js";
 import { MessageRole, type Part } from "../domain/message.js";
+import { fill } from "../domain/prompt-texts.js";
 import { AgentRole } from "../domain/turn.js";
 import { countMessages } from "../ledger/message-text.js";
 import { eventCandidate } from "./candidates.js";
@@ -24,6 +25,8 @@ export interface CurrentStage {
   /** Whether something in it is not counted: images and files. */
   readonly hasUncounted: boolean;
   readonly candidates: readonly Candidate[];
+  /** What of the event is named in the receipt. */
+  readonly inputs: readonly InputHash[];
 }
 
 /** The message that the model answers: what happens now, a blank line, and the event's own content, untouched. */
@@ -44,6 +47,7 @@ export async function buildCurrent(
       truncated: false,
       hasUncounted: false,
       candidates: [],
+      inputs: [],
     };
   }
   const lines = contextLines(resolved, event, updates);
@@ -60,7 +64,7 @@ export async function buildCurrent(
     : whole;
   const tokens = truncated ? await tokensOf(deps, resolved, message) : wholeTokens;
   const wire = Buffer.from(Message.encode(message).finish());
-  const detail = truncated ? "truncated" : "";
+  const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
   const rule = truncated ? "lane" : "never cut";
   return {
     message,
@@ -72,6 +76,7 @@ export async function buildCurrent(
       ({ content }) => content?.$case === "image" || content?.$case === "file",
     ),
     candidates: [eventCandidate({ name: "current message", tokens, kept: true, rule, detail })],
+    inputs: eventInputs(event),
   };
 }
 
@@ -87,20 +92,9 @@ function contextLines(
   event: Event,
   updates: readonly SectionUpdate[],
 ): ContextLine[] {
-  const { role, settings, capsule, nowMs } = resolved;
-  const lines: ContextLine[] = [
-    { text: `Current time: ${new Date(nowMs).toISOString()}` },
-    { text: `Timezone: ${event.timezone || "UTC"}` },
-  ];
-  if (role !== AgentRole.WORKER) {
-    if (event.platform !== "")
-      lines.push({ text: `Platform: ${event.platform}`, kind: "platform", name: event.platform });
-    if (event.actions.length > 0) lines.push({ text: `Available actions: ${event.actions.join(", ")}` });
-  }
-  const activity = settings.activityLimit > 0 ? event.activity.slice(-settings.activityLimit) : [];
-  if (activity.length > 0)
-    lines.push({ text: "Recent activity:" }, ...activity.map((entry) => ({ text: `- ${entry}` })));
-  for (const { trigger, content } of capsule.body?.persona?.injectionPrompts ?? []) {
+  // A label that an operator took away leaves no empty line.
+  const lines = labels(resolved, event).filter(({ text }) => text.trim() !== "");
+  for (const { trigger, content } of resolved.capsule.body?.persona?.injectionPrompts ?? []) {
     if (trigger !== "start" && event.triggers.includes(trigger))
       lines.push({ text: content, kind: "trigger", name: trigger });
   }
@@ -133,6 +127,63 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
+function labels({ role, settings, templates, nowMs }: ResolvedContext, event: Event): ContextLine[] {
+  const { texts } = templates;
+  const lines: ContextLine[] = [
+    { text: fill(texts["current-time"], { time: new Date(nowMs).toISOString() }) },
+    { text: fill(texts["current-timezone"], { timezone: event.timezone || "UTC" }) },
+  ];
+  if (role !== AgentRole.WORKER && event.platform !== "") {
+    const { platform } = event;
+    lines.push({ text: fill(texts["current-platform"], { platform }), kind: "platform", name: platform });
+    if (event.actions.length > 0)
+      lines.push({ text: fill(texts["current-actions"], { actions: event.actions.join(", ") }) });
+  }
+  if (event.identity !== "")
+    lines.push({ text: fill(texts["current-identity"], { identity: oneLine(event.identity) }) });
+  const metadata = sortedMetadata(event);
+  if (metadata.length > 0) lines.push({ text: texts["current-metadata-heading"] });
+  for (const [key, value] of metadata)
+    lines.push({ text: fill(texts["current-metadata-entry"], { key: oneLine(key), value: oneLine(value) }) });
+  const activity = settings.activityLimit > 0 ? event.activity.slice(-settings.activityLimit) : [];
+  if (activity.length > 0) lines.push({ text: texts["current-activity-heading"] });
+  for (const entry of activity) lines.push({ text: fill(texts["current-activity-entry"], { entry }) });
+  return lines;
+}
+
+/** The caller's tags in an order that does not depend on how they were sent. */
+function sortedMetadata({ metadata }: Event): [key: string, value: string][] {
+  return Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** What a caller gives for one line of the message stays on that line. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** Who sent it, and which tags it has, for the receipt. */
+function eventFacts(event: Event): readonly string[] {
+  const keys = sortedMetadata(event).map(([key]) => key);
+  return [
+    ...(event.identity === "" ? [] : [`identity ${event.identity}`]),
+    ...(keys.length === 0 ? [] : [`metadata ${keys.join(", ")}`]),
+  ];
+}
+
+function eventInputs(event: Event): InputHash[] {
+  const input = (name: string, text: string): InputHash => ({
+    kind: "event",
+    name,
+    version: 0,
+    hash: sha256(Buffer.from(text)),
+  });
+  const metadata = sortedMetadata(event);
+  return [
+    ...(event.identity === "" ? [] : [input("identity", event.identity)]),
+    ...(metadata.length === 0 ? [] : [input("metadata", JSON.stringify(metadata))]),
+  ];
+}
+
 function messageOf(context: string, parts: readonly Part[], injected: InjectedContext): Message {
   return Message.create({
     role: MessageRole.USER,
@@ -159,6 +210,7 @@ async function truncate(
 ): Promise<Message> {
   const { counter } = deps;
   const { vocabulary } = resolved.scale;
+  const mark = cutMarker(resolved);
   const lane = Math.max(0, unscaled(resolved.scale, laneTokens) - messageOverheadTokens);
   const texts = event.content.map((part) => (part.content?.$case === "text" ? part.content.value.text : ""));
   const [contextTokens, ...counts] = await counter.countAll([context, ...texts], vocabulary);
@@ -167,12 +219,12 @@ async function truncate(
   const keptContext =
     contextTokens! <= contextRoom
       ? context
-      : await truncateText(counter, context, contextRoom, vocabulary, `${cutMarker}\n\n`);
+      : await truncateText(counter, context, contextRoom, vocabulary, `${mark}\n\n`);
   let left = lane - (await counter.count(keptContext, vocabulary));
   const parts: Part[] = [];
   for (const [index, part] of event.content.entries()) {
     const text = texts[index]!;
-    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left, vocabulary);
+    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left, vocabulary, mark);
     if (part.content?.$case !== "text" || fitting === text) parts.push(part);
     else if (fitting !== "") parts.push({ content: { $case: "text", value: { text: fitting } } });
     left = counts[index]! <= left ? left - counts[index]! : 0;

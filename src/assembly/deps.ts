@@ -13,7 +13,7 @@ import type { Calibrator } from "./calibrator.js";
 import type { Compactor } from "./compaction/compactor.js";
 import type { RecentReceipts } from "./recent-receipts.js";
 import type { SystemCache } from "./system.js";
-import type { PromptTemplates } from "./templates.js";
+import type { TemplateSource } from "./templates.js";
 import type { ToolsCache } from "./tools.js";
 
 /** What an assembly works with. */
@@ -31,7 +31,7 @@ export interface AssemblyDeps {
   readonly catalogue: Catalogue;
   readonly knobTable: KnobTable;
   readonly override: OperatorOverride;
-  readonly templates: PromptTemplates;
+  readonly templates: TemplateSource;
   readonly systemCache: SystemCache;
   readonly toolsCache: ToolsCache;
   /** The server's own context settings, the weakest. */

@@ -1,6 +1,7 @@
 import { messageOverheadTokens } from "../budget/token-scale.js";
 import { sha256 } from "../domain/hash.js";
 import { type Message, MessageRole, type Part } from "../domain/message.js";
+import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
 import { countTokens } from "../tokens/count-tokens.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
@@ -54,8 +55,8 @@ export function fitTurns(
   const starts = places.flatMap(({ facts, index, turn }, at) =>
     facts.role === "A" && isAfterOther(places[at - 1], turn, index) ? [at] : [],
   );
-  const vocabulary = group[0]?.vocabulary ?? "o200k_base";
-  const costFrom = (at: number) => costs[at]!.tokens + leftOutTokens(places[at]!.index, vocabulary);
+  const { vocabulary, texts } = group[0]!;
+  const costFrom = (at: number) => costs[at]!.tokens + leftOutTokens(texts, places[at]!.index, vocabulary);
   const start = starts.find((at) => costFrom(at) <= tokens && costs[at]!.messages + 1 <= messages);
   if (start !== undefined) return fitted(group, places[start]!, [], costFrom(start), clean);
 
@@ -141,9 +142,8 @@ function suffixCosts(group: readonly WindowTurn[], places: readonly Place[], cle
   for (let at = places.length - 1; at >= 0; at--) {
     const { turn, facts } = places[at]!;
     if (places[at + 1]?.turn !== turn) {
-      const calls = group[turn]!.unanswered.length;
-      tokens += unansweredTokens(calls, group[turn]!.vocabulary);
-      messages += calls > 0 ? 1 : 0;
+      tokens += unansweredTokens(group[turn]!);
+      messages += group[turn]!.unanswered.length > 0 ? 1 : 0;
     }
     tokens += clean ? facts.cleanTokens : facts.sentTokens;
     messages++;
@@ -163,7 +163,7 @@ function largestResults(
     .map((place) => {
       const turn = turns[place.turn]!;
       const [message] = decodeMessages(bytesOf(turn, place.facts));
-      const marked = markedTokens(message!, place.facts, turn.vocabulary);
+      const marked = markedTokens(turn.texts, message!, place.facts, turn.vocabulary);
       return { place, saved: place.facts.cleanTokens - messageOverheadTokens - marked };
     })
     .filter(({ saved }) => saved > 0);
@@ -178,7 +178,7 @@ function turnPiecesOf(turn: WindowTurn, from: number, elided: ReadonlySet<number
       continue;
     }
     const messages = decodeMessages(bytesOf(turn, facts)).map((message) =>
-      withMarkers(clean ? withoutContext(message) : message, facts),
+      withMarkers(turn.texts, clean ? withoutContext(message) : message, facts),
     );
     pieces.push(encodeMessages(messages).wire);
   }
@@ -186,34 +186,39 @@ function turnPiecesOf(turn: WindowTurn, from: number, elided: ReadonlySet<number
   return pieces;
 }
 
-function markerText(facts: MessageFacts): string {
-  return `[tool result left out: ${facts.cleanTokens - messageOverheadTokens} tokens]`;
+function markerText(texts: PromptTexts, facts: MessageFacts): string {
+  return fill(texts["left-out-result"], { tokens: facts.cleanTokens - messageOverheadTokens });
 }
 
-function markedTokens(message: Message, facts: MessageFacts, vocabulary: Vocabulary): number {
-  return message.parts.length * countTokens(markerText(facts), vocabulary);
+function markedTokens(
+  texts: PromptTexts,
+  message: Message,
+  facts: MessageFacts,
+  vocabulary: Vocabulary,
+): number {
+  return message.parts.length * countTokens(markerText(texts, facts), vocabulary);
 }
 
-function withMarkers(message: Message, facts: MessageFacts): Message {
-  const content = [textPart(markerText(facts))];
+function withMarkers(texts: PromptTexts, message: Message, facts: MessageFacts): Message {
+  const content = [textPart(markerText(texts, facts))];
   const parts = message.parts.map((part): Part => {
     if (part.content?.$case !== "toolResult") return part;
     return { content: { $case: "toolResult", value: { ...part.content.value, content } } };
   });
-  return { ...message, parts, o200kTokens: markedTokens(message, facts, "o200k_base") };
+  return { ...message, parts, o200kTokens: markedTokens(texts, message, facts, "o200k_base") };
 }
 
-function leftOutText(messages: number): string {
-  return `[the first ${messages} messages of this turn were left out]`;
+function leftOutText(texts: PromptTexts, messages: number): string {
+  return fill(texts["left-out-messages"], { count: messages });
 }
 
-function leftOutTokens(messages: number, vocabulary: Vocabulary): number {
-  return countTokens(leftOutText(messages), vocabulary) + messageOverheadTokens;
+function leftOutTokens(texts: PromptTexts, messages: number, vocabulary: Vocabulary): number {
+  return countTokens(leftOutText(texts, messages), vocabulary) + messageOverheadTokens;
 }
 
 /** Stands for the beginning of a turn that was left out; a history begins with a user's message. */
 function leftOut(turn: WindowTurn, messages: number): Buffer {
-  const text = leftOutText(messages);
+  const text = leftOutText(turn.texts, messages);
   const o200kTokens = countTokens(text, "o200k_base");
   return encodeMessages([
     {

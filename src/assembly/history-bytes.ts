@@ -2,7 +2,6 @@ import { messageOverheadTokens } from "../budget/token-scale.js";
 import { type Message, MessageRole, type Part } from "../domain/message.js";
 import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
 import { countTokens } from "../tokens/count-tokens.js";
-import type { Vocabulary } from "../tokens/vocabulary.js";
 import type { WindowTurn } from "./thread-window.js";
 import type { MessageFacts } from "./turn-facts.js";
 
@@ -41,15 +40,19 @@ export function textPart(text: string): {
   return { content: { $case: "text", value: { text } } };
 }
 
-const noResult = "[no result was recorded]";
-
-/** What the made-up results of so many calls cost. */
-export function unansweredTokens(calls: number, vocabulary: Vocabulary): number {
-  return calls === 0 ? 0 : calls * countTokens(noResult, vocabulary) + messageOverheadTokens;
+/** What the made-up results of a turn's calls cost. */
+export function unansweredTokens({
+  unanswered,
+  texts,
+  vocabulary,
+}: Pick<WindowTurn, "unanswered" | "texts" | "vocabulary">): number {
+  const calls = unanswered.length;
+  return calls === 0 ? 0 : calls * countTokens(texts["no-result"], vocabulary) + messageOverheadTokens;
 }
 
 /** A call that nobody answered gets a result that says so: models refuse a conversation in which a call has none. */
 export function unansweredResults(turn: WindowTurn): Buffer {
+  const noResult = turn.texts["no-result"];
   const parts = turn.unanswered.map(
     (callId): Part => ({
       content: { $case: "toolResult", value: { callId, content: [textPart(noResult)], isError: true } },

@@ -3,6 +3,7 @@ import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.
 import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { sha256 } from "../domain/hash.js";
+import { defaultPromptTexts, type PromptTexts } from "../domain/prompt-texts.js";
 import { QuireError } from "../errors/quire-error.js";
 import { historyCandidate } from "./candidates.js";
 import {
@@ -125,7 +126,9 @@ async function stage(
   const pending = last && last.unanswered.length > 0 && last.stored.turnId === head?.id ? "/pending" : "";
   const split = chosen.fitted ? `/${chosen.fitted.id}` : "";
   const begin = `${compaction ? `${compaction.id}+` : ""}${first?.stored.turnId ?? ""}`;
-  const cutId = begin && `${begin}${split}${clean ? "/clean" : ""}${pending}`;
+  const hasMarks = chosen.fitted !== undefined || oldestFirst.some((turn) => turn.unanswered.length > 0);
+  const words = hasMarks ? wordsId(resolved.templates.texts) : "";
+  const cutId = begin && `${begin}${split}${words}${clean ? "/clean" : ""}${pending}`;
   const chain = last && head ? Buffer.from(head.chainHash ?? []) : Buffer.alloc(0);
   const u = chosen.fitted ? chosen.fitted.tokens : chosen.kept.reduce((sum, turn) => sum + turn.tokens, 0);
   const tokens = scaled(resolved.scale, u + summaryCost(compaction).tokens);
@@ -173,6 +176,15 @@ async function stage(
     hasUncounted: oldestFirst.some((turn) => turn.facts.hasUncounted),
     messages: () => shownMessages(compaction, oldestFirst, chosen, clean),
   };
+}
+
+const markNames = ["no-result", "left-out-messages", "left-out-result"] as const;
+
+/** Stands for the words of marks in history where they are not the default ones. */
+function wordsId(texts: PromptTexts): string {
+  if (markNames.every((name) => texts[name] === defaultPromptTexts[name])) return "";
+  const words = Buffer.from(JSON.stringify(markNames.map((name) => texts[name])));
+  return `/words-${sha256(words).toString("hex").slice(0, 8)}`;
 }
 
 /** The index of the last turn that the caller holds, if what it holds is the beginning of this history. */

@@ -3,6 +3,7 @@ import type { InjectedContext, InjectedSystem } from "../domain/injected-context
 import { AgentRole } from "../domain/turn.js";
 import { DocumentKind } from "../domain/workspace.js";
 import { shownCapabilities } from "../workspace/render-environment.js";
+import { allowedBy } from "./allowed-capabilities.js";
 import type { ResolvedContext } from "./resolve.js";
 
 /** The sections of the system prompt that documents are in, by their kind. */
@@ -36,7 +37,10 @@ export function injectedSystem(
       .filter(({ kind, content }) => shown.has(documentSections.get(kind) ?? "") && content.trim() !== "")
       .map(({ path, version, hash: contentHash }) => ({ path, version, hash: Buffer.from(contentHash) })),
     environment: snapshot && {
-      capabilityCount: shownCapabilities(snapshot, capabilityScope(resolved)).length,
+      capabilityCount: shownCapabilities(snapshot, {
+        scope: capabilityScope(resolved),
+        isAllowed: allowedBy(resolved),
+      }).length,
       snapshotTime: workspace?.snapshotTime,
       snapshotHash: workspace?.snapshotHash ?? Buffer.alloc(0),
     },

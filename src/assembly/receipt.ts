@@ -24,7 +24,7 @@ export async function keepReceipt(
     role: resolved.role,
     model: resolved.modelName,
     candidates: [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates],
-    inputs: [...system.inputs],
+    inputs: [...system.inputs, ...current.inputs],
     budget: use.budget,
     sections: [...system.sections],
     historyLayer: { ...history.layer, reused: false, afterTurnId: "" },
@@ -47,9 +47,10 @@ export async function keepReceipt(
       contextWire: ownBytes(contextWire),
       systemHash: system.hash,
       toolsHash: tools.hash,
+      templatesHash: resolved.templates.hash,
       createdUs: toMicroseconds(resolved.nowMs),
     },
-    [systemBytes, tools.wire],
+    [systemBytes, tools.wire, resolved.templates.bytes],
   );
 }
 

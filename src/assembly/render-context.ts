@@ -4,6 +4,7 @@ import type { CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
 import { BodyFormat, type RenderedBody } from "../contract/gen/quire/v1/rendering.js";
 import { sha256 } from "../domain/hash.js";
 import type { Message } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import type { Tool } from "../domain/workspace.js";
 import { decodeMessages, encodeMessages } from "../ledger/message-codec.js";
 import { task } from "../offload/offload.js";
@@ -34,6 +35,7 @@ export interface RenderedWith {
   readonly history: readonly Buffer[];
   readonly cachePlan: CachePlan | undefined;
   readonly sessionId: string;
+  readonly texts: PromptTexts;
 }
 
 const rendering = task<typeof renderPieces>("src/assembly/render-pieces.ts", "renderPieces");
@@ -45,7 +47,7 @@ const rendering = task<typeof renderPieces>("src/assembly/render-pieces.ts", "re
 export async function renderContext(
   { catalogue, offload }: Pick<AssemblyDeps, "catalogue" | "offload">,
   context: AssembledContext,
-  { history, cachePlan, sessionId }: RenderedWith,
+  { history, cachePlan, sessionId, texts }: RenderedWith,
   format: BodyFormat,
   signal?: AbortSignal,
 ): Promise<RenderedBody | undefined> {
@@ -62,6 +64,7 @@ export async function renderContext(
     thinking: modelConfig?.thinking,
     breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
     cacheKey: sessionId,
+    texts,
   };
   const decoded = history.flatMap((piece) => decodeMessages(piece));
   const messages = currentMessage ? [...decoded, currentMessage] : decoded;
@@ -107,14 +110,19 @@ function answerLimits({ modelConfig, tokenBudget }: AssembledContext, outputToke
 /** The body that the request asks for, if it asks for one. */
 export function renderStages(
   deps: AssemblyDeps,
-  { request, session }: ResolvedContext,
+  { request, session, templates }: ResolvedContext,
   { system, tools, history }: Stages,
   context: AssembledContext,
   { plan }: CacheStage,
   signal?: AbortSignal,
 ): Promise<RenderedBody | undefined> {
   const whole = { ...context, systemPrompt: system.text, tools: [...tools.tools] };
-  const sent = { history: history.allPieces(), cachePlan: plan, sessionId: session.id };
+  const sent = {
+    history: history.allPieces(),
+    cachePlan: plan,
+    sessionId: session.id,
+    texts: templates.texts,
+  };
   return renderContext(deps, whole, sent, request.render, signal);
 }
 

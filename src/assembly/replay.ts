@@ -5,24 +5,29 @@ import {
   ToolsLayer,
 } from "../contract/gen/quire/v1/assembly.js";
 import { type Message, MessageRole } from "../domain/message.js";
+import { defaultPromptTexts, type PromptTexts } from "../domain/prompt-texts.js";
 import { QuireError } from "../errors/quire-error.js";
 import { decodeMessages } from "../ledger/message-codec.js";
 import { OpenState } from "../ledger/open-state.js";
 import type { StoredReceipt } from "../storage/assembly/waiting-receipts.js";
 import type { CompactionRow, TurnRow } from "../storage/ledger/rows.js";
 import type { StoredTurnMessages } from "../storage/ledger/thread-store.js";
-import type { Vocabulary } from "../tokens/vocabulary.js";
 import type { BuiltContext } from "./build-context.js";
 import type { AssemblyDeps } from "./deps.js";
 import { refitTurns } from "./fit-turns.js";
 import { turnPieces } from "./history-bytes.js";
+import { parseTemplates } from "./templates.js";
 import { callIds, givenUpBy, type WindowTurn } from "./thread-window.js";
 import { countedFacts, factsFrom } from "./turn-facts.js";
+
+/** In what a past turn is counted and worded. */
+type TurnWords = Pick<WindowTurn, "vocabulary" | "texts">;
 
 /** A past context with its layers in wire form. */
 export interface ReplayedContext extends BuiltContext {
   readonly receipt: Receipt;
   readonly toolsWire: Buffer;
+  readonly texts: PromptTexts;
 }
 
 export async function findReceipt(deps: AssemblyDeps, tenantId: string, id: string): Promise<StoredReceipt> {
@@ -39,18 +44,20 @@ export async function replayContext(
   id: string,
 ): Promise<ReplayedContext> {
   const stored = await findReceipt(deps, tenantId, id);
-  const [systemBytes, toolsWire] = await Promise.all([
+  const [systemBytes, toolsWire, texts] = await Promise.all([
     deps.receipts.findBlob(tenantId, stored.systemHash),
     deps.receipts.findBlob(tenantId, stored.toolsHash),
+    textsOf(deps, tenantId, stored),
   ]);
   if (!systemBytes || !toolsWire) throw expired(id, "its system prompt or its tools");
   const receipt = Receipt.decode(stored.wire);
   const context = AssembledContext.decode(stored.contextWire);
   const vocabulary = receipt.budget?.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
-  const history = await replayHistory(deps, tenantId, id, context.historyLayer!, vocabulary);
+  const history = await replayHistory(deps, tenantId, id, context.historyLayer!, { vocabulary, texts });
   return {
     receipt,
     toolsWire,
+    texts,
     history,
     contextWire: stored.contextWire,
     rendered: undefined,
@@ -62,6 +69,18 @@ export async function replayContext(
   };
 }
 
+/** The words that models read, as they were then. */
+async function textsOf(
+  deps: AssemblyDeps,
+  tenantId: string,
+  { id, templatesHash }: StoredReceipt,
+): Promise<PromptTexts> {
+  if (!templatesHash) return defaultPromptTexts;
+  const bytes = await deps.receipts.findBlob(tenantId, templatesHash);
+  if (!bytes) throw expired(id, "its templates");
+  return parseTemplates(bytes);
+}
+
 function expired(id: string, what: string): QuireError {
   return new QuireError("RECEIPT_EXPIRED", `${what} is no longer kept`, { metadata: { receipt_id: id } });
 }
@@ -71,11 +90,11 @@ async function replayHistory(
   tenantId: string,
   id: string,
   layer: HistoryLayer,
-  vocabulary: Vocabulary,
+  how: TurnWords,
 ): Promise<Buffer[]> {
   const clean = layer.cutId.includes("/clean");
-  const active = await activeTurn(deps, tenantId, id, layer, vocabulary);
-  const turns = await finishedTurns(deps, tenantId, id, layer, active, vocabulary);
+  const active = await activeTurn(deps, tenantId, id, layer, how);
+  const turns = await finishedTurns(deps, tenantId, id, layer, active, how);
   if (active) turns.push(active.turn);
   const compaction =
     layer.compactionId === "" ? undefined : await deps.ledger.compactions.find(tenantId, layer.compactionId);
@@ -108,7 +127,7 @@ async function finishedTurns(
   id: string,
   layer: HistoryLayer,
   active: ActiveThen | undefined,
-  vocabulary: Vocabulary,
+  how: TurnWords,
 ): Promise<WindowTurn[]> {
   if (layer.lastTurnId === "") return [];
   const last = await deps.ledger.threads.findTurn(tenantId, layer.lastTurnId);
@@ -125,8 +144,8 @@ async function finishedTurns(
   let unanswered = active ? active.abandoned : layer.cutId.includes("/pending") ? openCallsOf(last) : [];
   const turns: WindowTurn[] = [];
   for (const turn of stored.toReversed()) {
-    const facts = await countedFacts(deps.counter, turn, vocabulary);
-    turns.push({ stored: turn, facts, from: 0, tokens: 0, vocabulary, unanswered, isActive: false });
+    const facts = await countedFacts(deps.counter, turn, how.vocabulary);
+    turns.push({ stored: turn, facts, from: 0, tokens: 0, unanswered, isActive: false, ...how });
     unanswered = await givenUpBy(deps, tenantId, turn.turnId, facts);
   }
   return turns.reverse();
@@ -138,7 +157,7 @@ async function activeTurn(
   tenantId: string,
   id: string,
   layer: HistoryLayer,
-  vocabulary: Vocabulary,
+  how: TurnWords,
 ): Promise<ActiveThen | undefined> {
   if (layer.activeTurnId === "") return undefined;
   const [row, rows] = await Promise.all([
@@ -149,7 +168,7 @@ async function activeTurn(
   const wires = then.map((entry) => Buffer.from(entry.wire));
   const indexes = then.map((entry) => entry.indexJson);
   const stored = { turnId: layer.activeTurnId, depth: 0, wires, indexes };
-  const facts = await countedFacts(deps.counter, stored, vocabulary);
+  const facts = await countedFacts(deps.counter, stored, how.vocabulary);
   if (!row || facts.messages.length !== layer.activeMessageCount) throw expired(id, "its active turn");
   const parent = row.parentTurnId
     ? await deps.ledger.threads.findTurn(tenantId, row.parentTurnId)
@@ -158,7 +177,7 @@ async function activeTurn(
     parent ? openCallsOf(parent) : [],
     wires.flatMap((wire) => decodeMessages(wire)),
   );
-  const turn = { stored, facts, from: 0, tokens: 0, vocabulary, unanswered: open, isActive: true };
+  const turn = { stored, facts, from: 0, tokens: 0, unanswered: open, isActive: true, ...how };
   return { turn, abandoned };
 }
 

@@ -10,10 +10,12 @@ import { QuireError } from "../errors/quire-error.js";
 import { requireOpen } from "../ledger/open-turn.js";
 import type { ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
+import type { OverrideText } from "../workspace/operator-override.js";
 import type { WorkspaceView } from "../workspace/workspace-reader.js";
 import type { AssemblyDeps } from "./deps.js";
 import { findPin, type Pin } from "./prefix/pin.js";
 import { type SettledRequest, settleRequest } from "./settle-request.js";
+import type { PromptTemplates } from "./templates.js";
 import { type EffectiveThread, findEffective } from "./thread-window.js";
 
 /** Everything that a request names, found. */
@@ -37,10 +39,15 @@ export interface ResolvedContext {
   readonly derived: DerivedSettings;
   readonly settings: ResolvedSettings;
   readonly workspace: WorkspaceView | undefined;
+  /** The root of the workspace that is named; the session's where none is. */
+  readonly workspacePath: string;
   readonly toolset: Toolset | undefined;
   readonly model: FoundModel;
   readonly modelName: string;
   readonly provider: string;
+  /** The texts that models read, and the operator's own: the same from the beginning of the assembly to its end. */
+  readonly templates: PromptTemplates;
+  readonly override: OverrideText | undefined;
   readonly scale: TokenScale & { readonly version: number };
   readonly warnings: string[];
 }
@@ -54,18 +61,22 @@ export async function resolve(
   if (!found) throw sessionNotFound(given.session);
   const { session, head, epoch } = found;
   const request = await settleRequest(deps, tenantId, given, found.memory);
-  const [activeTurn, { capsule }, workspace] = await Promise.all([
-    request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
-    deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
-    request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined,
-  ]);
+  const [activeTurn, { capsule }, workspace, templates, { override, warnings: overrideWarnings }] =
+    await Promise.all([
+      request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
+      deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
+      request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined,
+      deps.templates.current(),
+      deps.override.read(),
+    ]);
   const toolset = request.toolset ? await toolsetOf(deps, tenantId, request, workspace) : undefined;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
   const { role, task } = request;
   const nowMs = deps.clock.now();
-  const thread = await findEffective(deps, { tenantId, session, epoch, head, activeTurn });
+  const { texts } = templates;
+  const thread = await findEffective(deps, { tenantId, session, epoch, head, activeTurn, texts });
   const pin = await findPin(deps, thread, modelName, role, nowMs);
   const scale = pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model));
   const derived = deriveSettings(capsule.body!, deps.knobTable);
@@ -78,6 +89,8 @@ export async function resolve(
     ...derived.clamped.map(
       ({ knob, given, used }) => `the knob ${knob} is ${given}, out of range, and taken as ${used}`,
     ),
+    ...overrideWarnings,
+    ...templates.warnings,
   ];
   return {
     request,
@@ -96,9 +109,12 @@ export async function resolve(
     derived,
     settings: mergeSettings(deps.settings, capsule.body?.settings, request.settings),
     workspace,
+    workspacePath: workspace ? workspace.path : session.workspacePath,
     toolset,
     model,
     modelName,
+    templates,
+    override,
     provider: request.provider || defaults?.provider || model.entry.provider,
     scale,
     warnings,

@@ -42,9 +42,7 @@ export function shownMessages(
       ...spoken.map((facts) =>
         message(turnId, facts.role === "A", clean ? facts.cleanTokens : facts.sentTokens),
       ),
-      ...(turn.unanswered.length > 0
-        ? [message(turnId, false, unansweredTokens(turn.unanswered.length, turn.vocabulary))]
-        : []),
+      ...(turn.unanswered.length > 0 ? [message(turnId, false, unansweredTokens(turn))] : []),
     ];
   };
   return [...summary, ...oldestFirst.flatMap(ofTurn)];

@@ -28,7 +28,9 @@ export function laneExceeded(lane: string, tokens: number, limit: number): Quire
 }
 
 /** Stands at the end of a text that was cut. */
-export const cutMarker = "\n[...truncated]";
+export function cutMarker({ templates }: Pick<ResolvedContext, "templates">): string {
+  return `\n${templates.texts.truncated}`;
+}
 
 /**
  * The longest beginning of a text, marked as cut, that is within so many tokens: whole lines where it can, else whole
@@ -39,7 +41,7 @@ export async function truncateText(
   text: string,
   tokens: number,
   vocabulary: Vocabulary,
-  mark = cutMarker,
+  mark: string,
 ): Promise<string> {
   const fits = async (end: number) => (await counter.count(text.slice(0, end) + mark, vocabulary)) <= tokens;
   if (!(await fits(0))) return "";

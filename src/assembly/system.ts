@@ -11,18 +11,19 @@ import type { Caches } from "../domain/caches.js";
 import { sha256 } from "../domain/hash.js";
 import type { InjectedSystem } from "../domain/injected-context.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
+import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 import { AgentRole } from "../domain/turn.js";
 import { DocumentKind } from "../domain/workspace.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
 import { renderEnvironment } from "../workspace/render-environment.js";
 import { renderToolRules } from "../workspace/tool-rules.js";
+import { allowedBy } from "./allowed-capabilities.js";
 import { sectionCandidate } from "./candidates.js";
 import type { AssemblyDeps } from "./deps.js";
 import { capabilityScope, injectedSystem } from "./injected-context.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
 import { cutMarker, isStrictTruncate, truncateText } from "./strict.js";
-import { fill } from "./templates.js";
 import type { ToolsStage } from "./tools.js";
 
 interface Draft {
@@ -74,13 +75,11 @@ export async function buildSystem(
   plan: ContextPlan,
   tools: ToolsStage,
 ): Promise<SystemStage> {
-  const override = deps.override.read();
-  const inputs = inputsOf(deps, resolved, override?.hash);
+  const inputs = inputsOf(deps, resolved);
   const key = promptKey(resolved, tools, inputs);
   let counted = deps.systemCache.get(key);
   if (!counted) {
-    const drafts = draftSections(deps, resolved, tools, override?.text);
-    counted = await count(deps, drafts, resolved.scale.vocabulary);
+    counted = await count(deps, draftSections(resolved, tools), resolved.scale.vocabulary);
     deps.systemCache.set(key, counted);
     deps.systemCache.set(textKey(counted.hash, resolved.scale), counted);
   }
@@ -152,10 +151,11 @@ async function truncated(
 ): Promise<SystemStage> {
   const { scale } = resolved;
   const { vocabulary } = scale;
+  const mark = cutMarker(resolved);
   const room = unscaled(scale, plan.lanes.system);
-  const text = await truncateText(deps.counter, counted.text, room, vocabulary);
+  const text = await truncateText(deps.counter, counted.text, room, vocabulary, mark);
   const bytes = Buffer.from(text);
-  const keptBytes = Math.max(0, bytes.length - Buffer.byteLength(cutMarker));
+  const keptBytes = Math.max(0, bytes.length - Buffer.byteLength(mark));
   const kept = counted.sections.filter((section) => section.offset < keptBytes);
   const ends = kept.map((section, index) =>
     index === kept.length - 1 ? bytes.length : section.offset + section.length,
@@ -189,12 +189,8 @@ async function truncated(
   return { text, hash, tokens, sections, candidates, inputs, injected };
 }
 
-function inputsOf(
-  deps: AssemblyDeps,
-  resolved: ResolvedContext,
-  overrideHash: Buffer | undefined,
-): InputHash[] {
-  const { capsule, workspace, toolset, request } = resolved;
+function inputsOf(deps: AssemblyDeps, resolved: ResolvedContext): InputHash[] {
+  const { capsule, workspace, toolset, request, templates, override } = resolved;
   const hashOf = (text: string) => sha256(Buffer.from(text));
   const input = (kind: string, name: string, hash: Uint8Array, version = 0): InputHash => ({
     kind,
@@ -204,8 +200,8 @@ function inputsOf(
   });
   return [
     input("capsule", capsule.name, capsule.hash, capsule.version),
-    input("templates", "system", deps.templates.hash),
-    ...(overrideHash ? [input("override", "prime.md", overrideHash)] : []),
+    input("templates", "system", templates.hash),
+    ...(override ? [input("override", "prime.md", override.hash)] : []),
     ...(workspace?.documents ?? []).map((document) =>
       input("document", document.path, document.hash, document.version),
     ),
@@ -250,14 +246,9 @@ function promptKey(resolved: ResolvedContext, tools: ToolsStage, inputs: readonl
   return sha256(Buffer.from(JSON.stringify(parts))).toString("base64");
 }
 
-function draftSections(
-  deps: AssemblyDeps,
-  resolved: ResolvedContext,
-  tools: ToolsStage,
-  override: string | undefined,
-): Draft[] {
+function draftSections(resolved: ResolvedContext, tools: ToolsStage): Draft[] {
   const { request, capsule, workspace, role, task } = resolved;
-  const { texts } = deps.templates;
+  const { texts } = resolved.templates;
   const { WORKSPACE, PERSONA } = ConceptualLayer;
   const persona = capsule.body?.persona;
   const starts = (persona?.injectionPrompts ?? []).filter((prompt) => prompt.trigger === "start");
@@ -269,7 +260,7 @@ function draftSections(
   const scope = capabilityScope(resolved);
   const runtime = request.runtime ?? workspace?.runtime;
   const drafts: Draft[] = [
-    { name: "override", layer: WORKSPACE, text: override ?? "" },
+    { name: "override", layer: WORKSPACE, text: resolved.override?.text ?? "" },
     { name: "role", layer: WORKSPACE, text: roleSection(role, task, texts) },
     { name: "workspace_rules", layer: WORKSPACE, text: document(DocumentKind.RULES) },
     { name: "user_identity", layer: WORKSPACE, text: document(DocumentKind.USER_IDENTITY) },
@@ -298,14 +289,16 @@ function draftSections(
     {
       name: "environment",
       layer: WORKSPACE,
-      text: workspace?.snapshot ? renderEnvironment(workspace.snapshot, scope ? { scope } : {}) : "",
+      text: workspace?.snapshot
+        ? renderEnvironment(workspace.snapshot, { texts, scope, isAllowed: allowedBy(resolved) })
+        : "",
     },
     {
       name: "runtime",
       layer: WORKSPACE,
       text: runtime ? fill(texts.runtime, { host: runtime.host, os: runtime.os, arch: runtime.arch }) : "",
     },
-    { name: "tool_rules", layer: WORKSPACE, text: renderToolRules(tools.rules) },
+    { name: "tool_rules", layer: WORKSPACE, text: renderToolRules(tools.rules, texts) },
     ...request.modeBlocks.map((block) => ({
       name: `mode ${block.name}`,
       layer: WORKSPACE,
@@ -315,7 +308,7 @@ function draftSections(
   return drafts.filter((draft) => draft.text.trim() !== "");
 }
 
-function roleSection(role: AgentRole, task: string, texts: AssemblyDeps["templates"]["texts"]): string {
+function roleSection(role: AgentRole, task: string, texts: PromptTexts): string {
   if (role === AgentRole.WORKER) return fill(texts.worker, { task });
   return role === AgentRole.MANAGER ? texts.manager : "";
 }

@@ -1,62 +1,110 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { defaultSummaryTemplate } from "../compaction/prompt.js";
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { sha256 } from "../domain/hash.js";
+import { ownBytes } from "../domain/memory-size.js";
+import {
+  defaultPromptTexts,
+  type PromptTextName,
+  type PromptTexts,
+  promptTextNames,
+} from "../domain/prompt-texts.js";
+import { type TextsFound, WatchedTexts, type WatchedTextsOptions } from "../workspace/watched-texts.js";
 
-/** The fixed words of a system prompt, and of the request for a summary. `{{name}}` is filled in. An operator replaces one by a file of its name. */
+/** The texts in force, as one assembly uses them from its beginning to its end. */
 export interface PromptTemplates {
-  readonly texts: Readonly<Record<TemplateName, string>>;
+  readonly texts: PromptTexts;
+  /** All of them, as receipts keep them. */
+  readonly bytes: Buffer;
   readonly hash: Buffer;
+  readonly warnings: readonly string[];
 }
 
-const defaults = {
-  worker: `# Subagent Context
-
-You are a **worker agent** spawned for a specific task.
-
-## Your Task
-{{task}}
-
-## Rules
-1. Stay focused: do your assigned task, nothing else
-2. Complete the task: your final message reports back to the manager
-3. Don't initiate: no proactive actions, no side quests
-4. Be ephemeral: you may be terminated after completion
-
-## What You DON'T Do
-- NO user conversations (manager's job)
-- NO external messages unless explicitly tasked
-- NO persistent state changes outside your task scope`,
-  manager: `# Messaging
-
-You talk with people through the messaging tools of the platform that an event came from.
-Answer where you were asked. Hand long work to worker agents, and report what they found in your own words.`,
-  permissions: "Permissions: {{permissions}}",
-  runtime: "Runtime: host={{host}} os={{os}} arch={{arch}}",
-  language: "",
-  skills: "",
-  memory: "",
-  autonomy: "",
-  summary: defaultSummaryTemplate,
-} as const;
-
-export type TemplateName = keyof typeof defaults;
-
-const names = Object.keys(defaults) as TemplateName[];
-
-/** The templates, with those of a folder (`worker.md`, `language.md`, ...) in place of the defaults. */
-export function loadTemplates(folder: string): PromptTemplates {
-  const texts = Object.fromEntries(
-    names.map((name) => {
-      const path = join(folder, `${name}.md`);
-      return [name, folder !== "" && existsSync(path) ? readFileSync(path, "utf8").trim() : defaults[name]];
-    }),
-  ) as Record<TemplateName, string>;
-  return { texts, hash: sha256(Buffer.from(JSON.stringify(texts))) };
+/** Where the templates come from. */
+export interface TemplateSource {
+  current(): Promise<PromptTemplates>;
 }
 
-export function fill(template: string, values: Readonly<Record<string, string>>): string {
-  return template.replace(/\{\{(\w+)\}\}/g, (whole, name: string) =>
-    Object.hasOwn(values, name) ? values[name]! : whole,
-  );
+export const maxTemplateBytes = 64 * 1024;
+
+/** The default texts, with the files of a folder (`worker.md`, `current-time.md`, ...) in their place. A change applies to the next assembly. */
+export class TemplateFolder implements TemplateSource {
+  private readonly watched: WatchedTexts;
+  private read: TextsFound | undefined;
+  private listed: readonly string[] = [];
+  private known: PromptTemplates = templatesOf(defaultPromptTexts, []);
+
+  constructor(
+    private readonly folder: string,
+    options: Omit<WatchedTextsOptions, "maxBytes"> = {},
+  ) {
+    this.watched = new WatchedTexts(() => this.files(), { ...options, maxBytes: maxTemplateBytes });
+  }
+
+  async current(): Promise<PromptTemplates> {
+    const found = await this.watched.read();
+    if (found !== this.read) {
+      this.known = this.made(found);
+      this.read = found;
+    }
+    return this.known;
+  }
+
+  private files(): readonly string[] {
+    const { folder } = this;
+    if (folder === "") return [];
+    try {
+      const names = readdirSync(folder).filter((file) => fileNames.has(file));
+      this.listed = names.sort().map((file) => join(folder, file));
+      return this.listed;
+    } catch (error) {
+      const isGone = error instanceof Error && "code" in error && error.code === "ENOENT";
+      return isGone ? [] : [folder, ...this.listed];
+    }
+  }
+
+  private made({ texts, problems }: TextsFound): PromptTemplates {
+    const textOf = (name: PromptTextName) => {
+      const text = texts.get(join(this.folder, fileOf(name)));
+      const written = text === undefined ? defaultPromptTexts[name] : asWritten(name, text);
+      return isNeeded(name) && written.trim() === "" ? defaultPromptTexts[name] : written;
+    };
+    const warnings = [...problems].map(([path, problem]) => {
+      const which = path === this.folder ? "the folder of templates" : `the template ${basename(path)}`;
+      return `${which} is not used: ${problem}; the text before stays in force`;
+    });
+    return templatesOf(
+      Object.fromEntries(promptTextNames.map((name) => [name, textOf(name)])) as Record<
+        PromptTextName,
+        string
+      >,
+      warnings,
+    );
+  }
+}
+
+/** The texts that a receipt keeps; those that came later have their defaults. */
+export function parseTemplates(bytes: Buffer): PromptTexts {
+  return { ...defaultPromptTexts, ...(JSON.parse(bytes.toString("utf8")) as Partial<PromptTexts>) };
+}
+
+function templatesOf(texts: PromptTexts, warnings: readonly string[]): PromptTemplates {
+  const bytes = ownBytes(Buffer.from(JSON.stringify(texts)));
+  return { texts, bytes, hash: sha256(bytes), warnings };
+}
+
+/** Providers refuse a body with an empty text where these stand. */
+function isNeeded(name: PromptTextName): boolean {
+  return name.startsWith("body-");
+}
+
+function fileOf(name: PromptTextName): string {
+  return `${name}.md`;
+}
+
+const fileNames = new Set(promptTextNames.map(fileOf));
+
+/** Without the line ends at its end, but with its spaces, which separators need. The mark of a summary is one line: what follows it is the summary. */
+function asWritten(name: PromptTextName, text: string): string {
+  const ended = text.replace(/[\r\n]+$/, "");
+  return name === "summary-mark" ? ended.replace(/\s+/g, " ").trim() : ended;
 }

@@ -1,3 +1,4 @@
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import { type OpenItem, OpenItemKind } from "../domain/turn.js";
 import type { LedgerDeps } from "../ledger/deps.js";
 import { decodeMessages } from "../ledger/message-codec.js";
@@ -7,6 +8,7 @@ import type { CompactionRow, ParentTurn, SessionHead, TurnRow } from "../storage
 import type { StoredTurnMessages, ThreadSegment } from "../storage/ledger/thread-store.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
 import { unansweredTokens } from "./history-bytes.js";
+import type { TemplateSource } from "./templates.js";
 import { countedFacts, factsFrom, factsOf, type TurnFacts } from "./turn-facts.js";
 
 /** A turn that may go into the history. */
@@ -22,6 +24,8 @@ export interface WindowTurn {
   /** Calls that nobody will answer, for which a result is made up so that the history stays valid. */
   readonly unanswered: readonly string[];
   readonly isActive: boolean;
+  /** The words for what is left out of it or made up. */
+  readonly texts: PromptTexts;
 }
 
 /** The thread that ends at a session's head, or goes on in an open turn. */
@@ -31,6 +35,8 @@ export interface ThreadAt {
   readonly epoch: number;
   readonly head: ParentTurn | undefined;
   readonly activeTurn: TurnRow | undefined;
+  /** The words for what is left out or made up; those in force where nobody says. */
+  readonly texts?: PromptTexts;
 }
 
 /** The summary that a thread begins with, and the runs of its turns. */
@@ -39,6 +45,7 @@ export interface EffectiveThread extends ThreadAt {
   readonly compaction: CompactionRow | undefined;
   /** What its tokens are counted with; o200k_base where nothing else is said. */
   readonly vocabulary?: Vocabulary;
+  readonly texts: PromptTexts;
 }
 
 /** The newest turns of a thread, newest first, as many as can matter; and whether that is all that is kept of it. */
@@ -66,12 +73,14 @@ export async function findEffective(deps: WindowDeps, thread: ThreadAt): Promise
     segments,
     activeTurn,
   });
-  return { ...thread, segments, compaction };
+  const texts = thread.texts ?? (await deps.templates.current()).texts;
+  return { ...thread, segments, compaction, texts };
 }
 
 /** What reading a thread needs. */
 export interface WindowDeps {
   readonly ledger: LedgerDeps;
+  readonly templates: TemplateSource;
 }
 
 /**
@@ -86,7 +95,7 @@ export async function readWindow(
   minTurns: number,
   signal?: AbortSignal,
 ): Promise<ThreadWindow> {
-  const { tenantId, session, epoch, activeTurn, head, vocabulary = "o200k_base" } = thread;
+  const { tenantId, session, epoch, activeTurn, head, texts, vocabulary = "o200k_base" } = thread;
   const compaction = await countedSummary(deps, thread.compaction, vocabulary, signal);
   const newestFirst: WindowTurn[] = [];
   let total = 0;
@@ -98,10 +107,10 @@ export async function readWindow(
   ) => {
     const from = keptFrom(stored, compaction);
     const facts = from > 0 ? factsFrom(whole, from) : whole;
-    const own =
-      (clean ? facts.cleanTokens : facts.sentTokens) + unansweredTokens(unanswered.length, vocabulary);
+    const made = unansweredTokens({ unanswered, texts, vocabulary });
+    const own = (clean ? facts.cleanTokens : facts.sentTokens) + made;
     total += own;
-    newestFirst.push({ stored, facts, from, tokens: own, vocabulary, unanswered, isActive });
+    newestFirst.push({ stored, facts, from, tokens: own, vocabulary, unanswered, isActive, texts });
   };
   const active =
     activeTurn && (await readActive(deps, tenantId, activeTurn, session.headDepth + 1, vocabulary));
@@ -170,13 +179,12 @@ function keptFrom(stored: StoredTurnMessages, compaction: CompactionRow | undefi
 /** A finished turn, without the messages that a summary stands for. */
 export function shownTurn(
   stored: StoredTurnMessages,
-  compaction: CompactionRow | undefined,
-  unanswered: readonly string[] = [],
+  { compaction, texts }: Pick<EffectiveThread, "compaction" | "texts">,
 ): WindowTurn {
   const from = keptFrom(stored, compaction);
   const whole = factsOf(stored);
   const facts = from > 0 ? factsFrom(whole, from) : whole;
-  return { stored, facts, from, tokens: 0, vocabulary: "o200k_base", unanswered, isActive: false };
+  return { stored, facts, from, tokens: 0, vocabulary: "o200k_base", unanswered: [], isActive: false, texts };
 }
 
 /** Whether history can begin at the turn, or inside it. */

@@ -126,9 +126,9 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
 function exclusion(resolved: ResolvedContext, tool: Tool): string | undefined {
   const { capsule, request, role } = resolved;
   const names = [tool.name, tool.capability].filter((name) => name !== "");
-  const enabled = capsule.body?.persona?.enabledCapabilities ?? [];
+  const enabled = capsule.body?.persona?.enabledCapabilities?.names;
   const denied = capsule.body?.governance?.deniedCapabilities ?? [];
-  if (enabled.length > 0 && !names.some((name) => enabled.includes(name))) return "capability not enabled";
+  if (enabled && !names.some((name) => enabled.includes(name))) return "capability not enabled";
   if (names.some((name) => denied.includes(name))) return "capability denied by governance";
   const missing = tool.requiredPermissions.filter(
     (permission) => !request.permissionsGranted.includes(permission),

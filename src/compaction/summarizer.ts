@@ -1,4 +1,5 @@
 import type { Message } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 
 /** One turn of what is to be summarized. */
 export interface FoldedTurn {
@@ -23,6 +24,8 @@ export interface SummaryTask {
   readonly maxTokens: number;
   /** Identifiers of open work: they must be in the summary as they are. */
   readonly mustKeep: readonly string[];
+  /** The words with which a model is asked; the default ones where nobody says. */
+  readonly texts?: PromptTexts;
 }
 
 /** What a summarizer spent. */

@@ -203,7 +203,8 @@ export const configOptions = {
     env: "QUIRE_TEMPLATES_FOLDER",
     flag: "--templates-folder",
     placeholder: "folder",
-    description: "files that replace the prompt templates: worker.md, manager.md, language.md, ...",
+    description:
+      "files that replace the words models read: worker.md, current-time.md, ...; a change applies at once",
     fallback: "",
     parse: z.string(),
   }),

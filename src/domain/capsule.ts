@@ -42,7 +42,8 @@ export interface Persona {
   readonly knobs: Knobs | undefined;
   readonly memory: MemorySettings | undefined;
   /** All when empty. */
-  readonly enabledCapabilities: readonly string[];
+  /** Undefined for all of them; without names, none. */
+  readonly enabledCapabilities: { readonly names: readonly string[] } | undefined;
   readonly model: ModelDefaults | undefined;
 }
 

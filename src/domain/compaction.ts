@@ -45,6 +45,3 @@ export interface CompactionTurn {
   readonly createTime: Date | undefined;
   readonly applyTime: Date | undefined;
 }
-
-/** Stands before a summary, in history. */
-export const summaryMark = "[Previous conversation summary]";

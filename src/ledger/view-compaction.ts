@@ -1,18 +1,13 @@
 import { fromMicroseconds } from "../domain/clock.js";
-import {
-  type CompactionTrigger,
-  type CompactionTurn,
-  type SummarizerFailure,
-  summaryMark,
-} from "../domain/compaction.js";
+import type { CompactionTrigger, CompactionTurn, SummarizerFailure } from "../domain/compaction.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { decodeMessages } from "./message-codec.js";
 
-/** The summary of a compaction, without its mark. */
+/** The summary of a compaction, without its mark, which is the first line. */
 export function summaryText(row: CompactionRow): string {
   const [message] = decodeMessages(row.wire);
   const part = message?.parts[0]?.content;
-  return part?.$case === "text" ? part.value.text.slice(summaryMark.length + 1) : "";
+  return part?.$case === "text" ? part.value.text.slice(part.value.text.indexOf("\n") + 1) : "";
 }
 
 export function viewCompaction(row: CompactionRow): CompactionTurn {

@@ -1,4 +1,5 @@
 import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import {
   anthropicImageTypes,
   type BlockPlace,
@@ -16,7 +17,6 @@ import {
   hasText,
   imageText,
   isTextType,
-  madeUp,
   mediaTypeOf,
   parseObject,
   type Step,
@@ -43,7 +43,10 @@ export class ConversationWriter {
   #pendingOrigins: number[] = [];
   #hasOpaque = false;
 
-  constructor(private readonly names: ToolNames) {}
+  constructor(
+    private readonly names: ToolNames,
+    private readonly texts: PromptTexts,
+  ) {}
 
   add(step: Step): void {
     switch (step.role) {
@@ -51,11 +54,12 @@ export class ConversationWriter {
         this.#assistant(step);
         break;
       case "tool":
-        for (const { id, result, resultIndex } of step.calls) this.#say(resultBlock(id, result), resultIndex);
+        for (const { id, result, resultIndex } of step.calls)
+          this.#say(resultBlock(this.texts, id, result), resultIndex);
         break;
       default:
         for (const { content } of step.parts) {
-          const block = content && userBlock(content, step.role === "system");
+          const block = content && userBlock(this.texts, content, step.role === "system");
           if (block !== undefined) this.#say(block, step.index);
         }
     }
@@ -65,7 +69,10 @@ export class ConversationWriter {
     if (this.#pending.length > 0) this.#endAssistant();
     const last = this.#messages.at(-1);
     if (last?.role !== "user") {
-      this.#say(textBlock(last === undefined ? madeUp.nothing : madeUp.end), Number.POSITIVE_INFINITY);
+      this.#say(
+        textBlock(last === undefined ? this.texts["body-nothing"] : this.texts["body-end"]),
+        Number.POSITIVE_INFINITY,
+      );
     }
     return this.#messages;
   }
@@ -86,7 +93,7 @@ export class ConversationWriter {
       if (content.$case === "toolCall") {
         const { call, id } = calls[nextCall++]!;
         block = { type: "tool_use", id, name: this.names.of(call.name), input: callArguments(call) };
-      } else block = assistantBlock(content);
+      } else block = assistantBlock(this.texts, content);
       if (block === undefined) continue;
       this.#pending.push(block);
       this.#pendingOrigins.push(index);
@@ -117,7 +124,7 @@ export class ConversationWriter {
     }
     while (content.length > 0 && isThinking(content.at(-1)!.type)) content.pop();
     if (content.length === 0) return;
-    if (this.#messages.length === 0) this.#say(textBlock(madeUp.start), origins[0]!);
+    if (this.#messages.length === 0) this.#say(textBlock(this.texts["body-start"]), origins[0]!);
     this.#messages.push({ role: "assistant", content });
     for (let at = 0; at < content.length; at++) {
       this.#blocks.push(content[at]!);
@@ -132,26 +139,26 @@ function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
-function userBlock(content: PartContent, isSystem: boolean): Block | undefined {
+function userBlock(texts: PromptTexts, content: PartContent, isSystem: boolean): Block | undefined {
   switch (content.$case) {
     case "text": {
       const { text } = content.value;
       if (!hasText(text)) return undefined;
-      return textBlock(isSystem ? systemText(text) : text);
+      return textBlock(isSystem ? systemText(texts, text) : text);
     }
     case "opaque":
       return opaqueBlock(content.value, "user");
     case "image":
-      return imageBlock(content.value) ?? textBlock(imageText(content.value));
+      return imageBlock(content.value) ?? textBlock(imageText(texts, content.value));
     case "file":
-      return fileBlock(content.value) ?? textBlock(fileText(content.value));
+      return fileBlock(content.value) ?? textBlock(fileText(texts, content.value));
     default:
       return undefined;
   }
 }
 
 /** Pictures and files are the user's only; the assistant's are named in words. */
-function assistantBlock(content: PartContent): Block | undefined {
+function assistantBlock(texts: PromptTexts, content: PartContent): Block | undefined {
   switch (content.$case) {
     case "text":
       return hasText(content.value.text) ? textBlock(content.value.text) : undefined;
@@ -163,9 +170,9 @@ function assistantBlock(content: PartContent): Block | undefined {
     case "opaque":
       return opaqueBlock(content.value, "assistant");
     case "image":
-      return textBlock(imageText(content.value));
+      return textBlock(imageText(texts, content.value));
     case "file":
-      return textBlock(fileText(content.value));
+      return textBlock(fileText(texts, content.value));
     default:
       return undefined;
   }
@@ -184,7 +191,7 @@ function opaqueBlock({ provider, kind, data }: OpaquePart, place: BlockPlace): B
   return problems.found.length === 0 ? block : undefined;
 }
 
-function resultBlock(id: string, { content, isError }: ToolResultPart): Block {
+function resultBlock(texts: PromptTexts, id: string, { content, isError }: ToolResultPart): Block {
   const block: Block = { type: "tool_result", tool_use_id: id };
   const only = content.length === 1 ? content[0]!.content : undefined;
   if (only?.$case === "text") {
@@ -192,13 +199,13 @@ function resultBlock(id: string, { content, isError }: ToolResultPart): Block {
   } else {
     const blocks: Block[] = [];
     for (const { content: piece } of content) {
-      const inner = piece && userBlock(piece, false);
+      const inner = piece && userBlock(texts, piece, false);
       if (inner !== undefined) blocks.push(inner);
     }
     if (blocks.length > 0) block.content = blocks;
   }
   if (isError) {
-    block.content ??= madeUp.emptyError;
+    block.content ??= texts["body-failed-silently"];
     block.is_error = true;
   }
   return block;

@@ -1,3 +1,4 @@
+import { defaultPromptTexts } from "../domain/prompt-texts.js";
 import { isThinking } from "./anthropic-blocks.js";
 import { type Block, ConversationWriter, type WrittenMessage } from "./anthropic-conversation.js";
 import { claudeRules } from "./anthropic-models.js";
@@ -22,8 +23,9 @@ const budgetOfEffort: ReadonlyMap<string, number> = new Map([
 /** A body for the Messages API. */
 export function renderAnthropic(input: RenderInput): RenderedBody {
   const names = new ToolNames(input.tools, anthropicToolName);
-  const writer = new ConversationWriter(names);
-  for (const step of pairedCalls(input.messages, callIds(anthropicCallId))) writer.add(step);
+  const { texts = defaultPromptTexts } = input;
+  const writer = new ConversationWriter(names, texts);
+  for (const step of pairedCalls(input.messages, callIds(anthropicCallId), texts)) writer.add(step);
   const messages = writer.finish();
   const tools: Block[] = names.declared.map((tool) => {
     const declared: Record<string, unknown> = { name: names.of(tool.name) };

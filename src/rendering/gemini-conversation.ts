@@ -1,4 +1,5 @@
 import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import { BodyProblems, wordOf } from "./body-problems.js";
 import { checkPart, fieldOf, isSignature } from "./gemini-parts.js";
 import {
@@ -8,7 +9,6 @@ import {
   hasText,
   imageText,
   isTextType,
-  madeUp,
   mediaTypeOf,
   type PairedCall,
   parseObject,
@@ -47,6 +47,7 @@ export class ContentsWriter {
   constructor(
     private readonly names: ToolNames,
     private readonly isSigning: boolean,
+    private readonly texts: PromptTexts,
   ) {}
 
   add(step: Step): void {
@@ -59,7 +60,7 @@ export class ContentsWriter {
         break;
       default:
         for (const { content } of step.parts) {
-          const part = content && userPart(content, step.role === "system");
+          const part = content && userPart(this.texts, content, step.role === "system");
           if (part !== undefined) this.#say(part);
         }
     }
@@ -68,7 +69,8 @@ export class ContentsWriter {
   finish(): readonly WrittenContent[] {
     if (this.#pending.length > 0) this.#endModel();
     const last = this.#contents.at(-1);
-    if (last?.role !== "user") this.#say({ text: last === undefined ? madeUp.nothing : madeUp.end });
+    if (last?.role !== "user")
+      this.#say({ text: last === undefined ? this.texts["body-nothing"] : this.texts["body-end"] });
     return this.#contents;
   }
 
@@ -77,7 +79,7 @@ export class ContentsWriter {
     for (const { content } of parts) {
       if (content === undefined) continue;
       const isCall = content.$case === "toolCall";
-      const part = isCall ? this.#callPart(calls[nextCall++]!) : modelPart(content);
+      const part = isCall ? this.#callPart(calls[nextCall++]!) : modelPart(this.texts, content);
       if (part === undefined) continue;
       this.#pending.push(part);
       this.#hasSaid ||= isCall || (part.thought !== true && part.text !== "");
@@ -102,7 +104,7 @@ export class ContentsWriter {
       const functionResponse: Record<string, unknown> = {
         id,
         name: this.names.of(call.name),
-        response: responseOf(result),
+        response: responseOf(this.texts, result),
       };
       const inside = this.#mediaOf(result, beside);
       if (inside !== undefined) functionResponse.parts = inside;
@@ -116,7 +118,7 @@ export class ContentsWriter {
     let inside: JsonObject[] | undefined;
     for (const { content: piece } of content) {
       if (piece === undefined || piece.$case === "text") continue;
-      const media = userPart(piece, false)!;
+      const media = userPart(this.texts, piece, false)!;
       if (!this.isSigning || !isForResults(media)) beside.push(media);
       else if (inside === undefined) inside = [media];
       else inside.push(media);
@@ -139,41 +141,41 @@ export class ContentsWriter {
     this.#hasSaid = false;
     this.#hasCalled = false;
     if (!hasSaid) return;
-    if (this.#contents.length === 0) this.#say({ text: madeUp.start });
+    if (this.#contents.length === 0) this.#say({ text: this.texts["body-start"] });
     this.#contents.push({ role: "model", parts });
   }
 }
 
-function responseOf(result: ToolResultPart): JsonObject {
+function responseOf(texts: PromptTexts, result: ToolResultPart): JsonObject {
   const text = resultText(result);
   if (!result.isError) return { output: text };
-  return { error: hasText(text) ? text : madeUp.emptyError };
+  return { error: hasText(text) ? text : texts["body-failed-silently"] };
 }
 
 function isForResults({ inlineData }: JsonObject): boolean {
   return inlineData !== undefined && resultTypes.has(wordOf((inlineData as JsonObject).mimeType));
 }
 
-function userPart(content: PartContent, isSystem: boolean): JsonObject | undefined {
+function userPart(texts: PromptTexts, content: PartContent, isSystem: boolean): JsonObject | undefined {
   switch (content.$case) {
     case "text": {
       const { text } = content.value;
       if (!hasText(text)) return undefined;
-      return { text: isSystem ? systemText(text) : text };
+      return { text: isSystem ? systemText(texts, text) : text };
     }
     case "opaque":
       return opaquePart(content.value, "user");
     case "image":
-      return mediaPart(content.value) ?? { text: imageText(content.value) };
+      return mediaPart(content.value) ?? { text: imageText(texts, content.value) };
     case "file":
-      return mediaPart(content.value) ?? { text: fileText(content.value) };
+      return mediaPart(content.value) ?? { text: fileText(texts, content.value) };
     default:
       return undefined;
   }
 }
 
 /** The model's pictures and files are named in words; its own come back as opaque data. */
-function modelPart(content: PartContent): JsonObject | undefined {
+function modelPart(texts: PromptTexts, content: PartContent): JsonObject | undefined {
   switch (content.$case) {
     case "text":
       return hasText(content.value.text) ? { text: content.value.text } : undefined;
@@ -187,9 +189,9 @@ function modelPart(content: PartContent): JsonObject | undefined {
     case "opaque":
       return opaquePart(content.value, "model");
     case "image":
-      return { text: imageText(content.value) };
+      return { text: imageText(texts, content.value) };
     case "file":
-      return { text: fileText(content.value) };
+      return { text: fileText(texts, content.value) };
     default:
       return undefined;
   }

@@ -1,3 +1,4 @@
+import { defaultPromptTexts } from "../domain/prompt-texts.js";
 import { ContentsWriter } from "./gemini-conversation.js";
 import { hasText, pairedCalls } from "./messages.js";
 import type { RenderedBody, RenderInput } from "./render-input.js";
@@ -20,8 +21,9 @@ export function renderGemini(input: RenderInput): RenderedBody {
   // From the third version on, calls are signed and results can hold pictures.
   const isSigning = !/gemini-[12]\b/.test(input.model);
   const names = new ToolNames(input.tools, geminiToolName);
-  const writer = new ContentsWriter(names, isSigning);
-  for (const step of pairedCalls(input.messages, callIds(geminiCallId))) writer.add(step);
+  const { texts = defaultPromptTexts } = input;
+  const writer = new ContentsWriter(names, isSigning, texts);
+  for (const step of pairedCalls(input.messages, callIds(geminiCallId), texts)) writer.add(step);
 
   const body: Record<string, unknown> = {};
   if (hasText(input.system)) body.systemInstruction = { parts: [{ text: input.system }] };

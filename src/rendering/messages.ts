@@ -1,6 +1,7 @@
 import type { Message, Part, PartContent, ToolCallPart, ToolResultPart } from "../domain/message.js";
 import { MessageRole } from "../domain/message.js";
-import { approvalText, madeUp, resultText, sentParts, textPart } from "./part-words.js";
+import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
+import { approvalText, resultText, sentParts, textPart } from "./part-words.js";
 
 export * from "./part-words.js";
 
@@ -48,8 +49,9 @@ type OpenCall = { -readonly [key in keyof PairedCall]: PairedCall[key] } & {
 export function pairedCalls(
   messages: readonly Message[],
   newId: (callId: string) => string,
+  texts: PromptTexts = defaultPromptTexts,
 ): readonly Step[] {
-  const pairing = new Pairing(newId);
+  const pairing = new Pairing(newId, texts);
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]!;
     if (message.role === MessageRole.ASSISTANT) pairing.assistant(message, index);
@@ -69,7 +71,15 @@ class Pairing {
   #run: OpenCall[] = [];
   #after: { readonly role: "user"; readonly index: number; readonly parts: Part[] }[] = [];
 
-  constructor(private readonly newId: (callId: string) => string) {}
+  readonly #unanswered: ToolResultPart;
+
+  constructor(
+    private readonly newId: (callId: string) => string,
+    private readonly texts: PromptTexts,
+  ) {
+    const content = [{ content: { $case: "text" as const, value: { text: texts["no-result"] } } }];
+    this.#unanswered = { callId: "", content, isError: true };
+  }
 
   assistant(message: Message, index: number): void {
     const sent = sentParts(message);
@@ -104,7 +114,8 @@ class Pairing {
       const content = part.content;
       if (isPlain(part)) kept.push(part);
       else if (content?.$case === "toolCall") {
-        kept.push(textPart(`[call of ${content.value.name}] ${content.value.argumentsJson}`));
+        const { name, argumentsJson } = content.value;
+        kept.push(textPart(fill(this.texts["body-call"], { name, arguments: argumentsJson })));
       } else if (content !== undefined && isAside(content)) this.#aside(content, index, kept);
     }
     if (kept.length > 0) this.steps.push({ role, index, parts: kept });
@@ -124,7 +135,7 @@ class Pairing {
   #opened(call: ToolCallPart, index: number): OpenCall {
     const id = this.newId(call.callId);
     const namesake = this.#open.get(call.callId);
-    const opened: OpenCall = { call, id, result: unanswered, resultIndex: index, namesake };
+    const opened: OpenCall = { call, id, result: this.#unanswered, resultIndex: index, namesake };
     this.#run.push(opened);
     this.#open.set(call.callId, opened);
     return opened;
@@ -140,12 +151,12 @@ class Pairing {
         const { approvalId, callId } = content.value;
         const tool = this.#open.get(callId)?.call.name ?? "";
         this.#tools.set(approvalId, tool);
-        words.push(textPart(approvalText(content.value, tool)));
+        words.push(textPart(approvalText(this.texts, content.value, tool)));
         break;
       }
       case "approvalAnswer": {
         const tool = this.#tools.get(content.value.approvalId) ?? "";
-        words.push(textPart(approvalText(content.value, tool)));
+        words.push(textPart(approvalText(this.texts, content.value, tool)));
       }
     }
   }
@@ -153,7 +164,7 @@ class Pairing {
   #answer(result: ToolResultPart, index: number, words: Part[]): void {
     const last = this.#open.get(result.callId);
     if (last === undefined) {
-      words.push(...orphan(result));
+      words.push(...orphan(this.texts, result));
       return;
     }
     // Calls of one message that share an id are answered in their order.
@@ -183,14 +194,8 @@ function isPlain({ content }: Part): boolean {
   return kind === "text" || kind === "image" || kind === "file" || kind === "opaque";
 }
 
-const unanswered: ToolResultPart = {
-  callId: "",
-  content: [{ content: { $case: "text", value: { text: madeUp.noResult } } }],
-  isError: true,
-};
-
-function orphan(result: ToolResultPart): Part[] {
-  const text = `[result of a call that is not shown] ${resultText(result)}`;
+function orphan(texts: PromptTexts, result: ToolResultPart): Part[] {
+  const text = fill(texts["body-orphan-result"], { text: resultText(result) });
   const parts = [textPart(text.trimEnd())];
   for (const { content } of result.content) if (content && content.$case !== "text") parts.push({ content });
   return parts;

@@ -1,5 +1,6 @@
 import type { FilePart, Part, PartContent } from "../domain/message.js";
-import { hasText, imageText, madeUp, type PairedCall, pairedCalls, type Step } from "./messages.js";
+import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
+import { hasText, imageText, type PairedCall, pairedCalls, type Step } from "./messages.js";
 import { chatMostCalls, chatMostTools, chatPartProblems } from "./openai-chat-validator.js";
 import {
   argumentsText,
@@ -37,9 +38,10 @@ interface ChatMessage {
  */
 export function renderOpenaiChat(input: RenderInput): RenderedBody {
   const names = new ToolNames(input.tools, openaiToolName);
-  const conversation = new ChatConversation(names, new CacheMarks<ChatMessage>(input.breakpoints));
+  const { texts = defaultPromptTexts } = input;
+  const conversation = new ChatConversation(names, new CacheMarks<ChatMessage>(input.breakpoints), texts);
   if (hasText(input.system)) conversation.add(-1, { role: "system", content: input.system });
-  const steps = pairedCalls(input.messages, callIds(openaiCallId));
+  const steps = pairedCalls(input.messages, callIds(openaiCallId), texts);
   for (const step of steps) conversation.addStep(step);
   const messages = conversation.finished();
 
@@ -74,6 +76,7 @@ class ChatConversation {
   constructor(
     private readonly names: ToolNames,
     private readonly marks: CacheMarks<ChatMessage>,
+    private readonly texts: PromptTexts,
   ) {}
 
   add(index: number, message: ChatMessage): void {
@@ -87,14 +90,14 @@ class ChatConversation {
       this.#addAssistant(step);
       return;
     }
-    const content = contentOf(step.parts, step.role);
+    const content = contentOf(this.texts, step.parts, step.role);
     if (content !== undefined) this.add(step.index, { role: step.role, content });
   }
 
   finished(): readonly ChatMessage[] {
     this.isMarked = this.marks.place(mark);
     if (this.#messages.every(({ role }) => role === "system")) {
-      this.#messages.push({ role: "user", content: madeUp.nothing });
+      this.#messages.push({ role: "user", content: this.texts["body-nothing"] });
     }
     return this.#messages;
   }
@@ -107,10 +110,11 @@ class ChatConversation {
       const kind = part.content?.$case;
       if (kind === "text" || kind === "opaque") said.push(part);
       else if (kind === "image" || kind === "file") {
-        shown.push({ type: "text", text: `[${kind} from the assistant]` }, ...chatParts(part, "user"));
+        const text = fill(this.texts["body-assistant-media"], { kind });
+        shown.push({ type: "text", text }, ...chatParts(this.texts, part, "user"));
       }
     }
-    let content = contentOf(said, "assistant") ?? null;
+    let content = contentOf(this.texts, said, "assistant") ?? null;
     for (let from = 0; from < calls.length; from += chatMostCalls) {
       this.#addCalls(index, content, calls.slice(from, from + chatMostCalls));
       content = null;
@@ -129,11 +133,12 @@ class ChatConversation {
     const shown: ChatPart[] = [];
     let shownIndex = index;
     for (const { id, call, result, resultIndex } of calls) {
-      this.add(resultIndex, { role: "tool", tool_call_id: id, content: outputText(result) });
+      this.add(resultIndex, { role: "tool", tool_call_id: id, content: outputText(this.texts, result) });
       for (const { content: piece } of result.content) {
         if (piece === undefined || piece.$case === "text") continue;
-        const title = `[${piece.$case} from the result of ${call.name}, call ${id}]`;
-        shown.push({ type: "text", text: title }, ...chatParts({ content: piece }, "user"));
+        const { name } = call;
+        const title = fill(this.texts["body-result-media"], { kind: piece.$case, name, id });
+        shown.push({ type: "text", text: title }, ...chatParts(this.texts, { content: piece }, "user"));
         shownIndex = Math.max(shownIndex, resultIndex);
       }
     }
@@ -142,30 +147,36 @@ class ChatConversation {
 }
 
 /** A single text as a string; undefined for nothing that could be sent. */
-function contentOf(parts: readonly Part[], role: string): string | ChatPart[] | undefined {
+function contentOf(
+  texts: PromptTexts,
+  parts: readonly Part[],
+  role: string,
+): string | ChatPart[] | undefined {
   if (parts.length === 1) {
     const only = parts[0]!.content;
     if (only?.$case === "text") return hasText(only.value.text) ? only.value.text : undefined;
   }
   const content: ChatPart[] = [];
-  for (const part of parts) content.push(...chatParts(part, role));
+  for (const part of parts) content.push(...chatParts(texts, part, role));
   if (content.length === 0) return undefined;
   const only = content[0]!;
   return content.length === 1 && only.type === "text" ? (only.text as string) : content;
 }
 
-function chatParts({ content }: Part, role: string): readonly ChatPart[] {
+function chatParts(texts: PromptTexts, { content }: Part, role: string): readonly ChatPart[] {
   switch (content?.$case) {
     case "text":
       return hasText(content.value.text) ? [{ type: "text", text: content.value.text }] : [];
     case "image": {
       const url = role === "user" ? imageUrl(content.value) : undefined;
       return [
-        url ? { type: "image_url", image_url: { url } } : { type: "text", text: imageText(content.value) },
+        url
+          ? { type: "image_url", image_url: { url } }
+          : { type: "text", text: imageText(texts, content.value) },
       ];
     }
     case "file":
-      return [chatFile(content.value, role)];
+      return [chatFile(texts, content.value, role)];
     case "opaque":
       return ownPart(content, role);
     default:
@@ -174,14 +185,14 @@ function chatParts({ content }: Part, role: string): readonly ChatPart[] {
 }
 
 /** Chat takes the bytes of PDFs, and what was uploaded before. */
-function chatFile(file: FilePart, role: string): ChatPart {
+function chatFile(texts: PromptTexts, file: FilePart, role: string): ChatPart {
   if (role === "user") {
     const id = uploadedId(file);
     if (id !== undefined) return { type: "file", file: { file_id: id } };
     const inline = inlineFile(file, (type) => type === pdfType);
     if (inline) return { type: "file", file: inline };
   }
-  return { type: "text", text: fileInWords(file) };
+  return { type: "text", text: fileInWords(texts, file) };
 }
 
 function ownPart(content: PartContent & { readonly $case: "opaque" }, role: string): readonly ChatPart[] {

@@ -1,10 +1,10 @@
 import { sha256 } from "../domain/hash.js";
 import type { FilePart, ImagePart, PartContent, ToolResultPart } from "../domain/message.js";
+import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 import {
   familyOf,
   fileText,
   isTextType,
-  madeUp,
   mediaTypeOf,
   type PairedCall,
   parseObject,
@@ -26,8 +26,6 @@ export const openaiEfforts: readonly string[] = ["none", "minimal", "low", "medi
 
 export const cacheKeyLength = 64;
 
-const NO_OUTPUT = "[no output]";
-const FAILED = "[the tool failed]";
 const fileIdUri = /^openai-file:(.+)$/s;
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 export const pdfType = "application/pdf";
@@ -107,9 +105,9 @@ export function inlineFile(
 }
 
 /** A file in words: its content where that is text, else its name and where it is. */
-export function fileInWords(file: FilePart): string {
+export function fileInWords(texts: PromptTexts, file: FilePart): string {
   const { source } = file;
-  const title = fileText(file);
+  const title = fileText(texts, file);
   if (source?.$case === "data") {
     return isTextType(mediaTypeOf(file)) ? `${title}\n${source.value.toString("utf8")}` : title;
   }
@@ -129,11 +127,11 @@ export function argumentsText({ call: { argumentsJson } }: PairedCall): string {
 }
 
 /** A result in words. OpenAI has no mark for a failure. */
-export function outputText(result: ToolResultPart): string {
+export function outputText(texts: PromptTexts, result: ToolResultPart): string {
   const text = resultText(result);
-  if (!result.isError) return text === "" ? NO_OUTPUT : text;
-  if (text === madeUp.noResult) return text;
-  return text === "" ? madeUp.emptyError : `${FAILED} ${text}`;
+  if (!result.isError) return text === "" ? texts["body-no-output"] : text;
+  if (text === "") return texts["body-failed-silently"];
+  return text === texts["no-result"] ? text : fill(texts["body-failed"], { text });
 }
 
 /** Where a cache should keep what comes before. Only input can carry a mark: one on an assistant's words moves before them. */

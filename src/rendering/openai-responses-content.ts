@@ -1,4 +1,5 @@
 import type { FilePart, Part, PartContent, ToolResultPart } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import { hasText, imageText, resultText } from "./messages.js";
 import {
   fileInWords,
@@ -31,26 +32,31 @@ const documentTypes =
   /^application\/(pdf|msword|rtf|vnd\.ms-(excel|powerpoint)|vnd\.(openxmlformats-officedocument|oasis\.opendocument)\.\S+)$/;
 
 /** A single text as a string; undefined for nothing that could be sent. */
-export function contentOf(parts: readonly Part[], role: string): string | JsonObject[] | undefined {
+export function contentOf(
+  texts: PromptTexts,
+  parts: readonly Part[],
+  role: string,
+): string | JsonObject[] | undefined {
   const only = parts.length === 1 ? parts[0]!.content : undefined;
   if (only?.$case === "text") return hasText(only.value.text) ? only.value.text : undefined;
   const content: JsonObject[] = [];
-  for (const { content: part } of parts) if (part !== undefined) content.push(...inputParts(part, role));
+  for (const { content: part } of parts)
+    if (part !== undefined) content.push(...inputParts(texts, part, role));
   return content.length === 0 ? undefined : content;
 }
 
-export function outputOf(result: ToolResultPart): string | JsonObject[] {
-  const text = outputText(result);
+export function outputOf(texts: PromptTexts, result: ToolResultPart): string | JsonObject[] {
+  const text = outputText(texts, result);
   if (result.content.every(({ content }) => content === undefined || content.$case === "text")) return text;
   const output: JsonObject[] =
     hasText(resultText(result)) || result.isError ? [{ type: "input_text", text }] : [];
   for (const { content } of result.content) {
-    if (content !== undefined && content.$case !== "text") output.push(...inputParts(content, "user"));
+    if (content !== undefined && content.$case !== "text") output.push(...inputParts(texts, content, "user"));
   }
   return output;
 }
 
-export function inputParts(content: PartContent, role: string): readonly JsonObject[] {
+export function inputParts(texts: PromptTexts, content: PartContent, role: string): readonly JsonObject[] {
   switch (content.$case) {
     case "text":
       return hasText(content.value.text) ? [{ type: "input_text", text: content.value.text }] : [];
@@ -59,11 +65,13 @@ export function inputParts(content: PartContent, role: string): readonly JsonObj
       const id = role === "user" ? uploadedId(content.value) : undefined;
       if (url !== undefined) return [{ type: "input_image", detail: "auto", image_url: url }];
       if (id !== undefined) return [{ type: "input_image", detail: "auto", file_id: id }];
-      return [{ type: "input_text", text: imageText(content.value) }];
+      return [{ type: "input_text", text: imageText(texts, content.value) }];
     }
     case "file":
       return [
-        role === "user" ? inputFile(content.value) : { type: "input_text", text: fileInWords(content.value) },
+        role === "user"
+          ? inputFile(texts, content.value)
+          : { type: "input_text", text: fileInWords(texts, content.value) },
       ];
     case "opaque": {
       const own = ownOpaque(content);
@@ -74,7 +82,7 @@ export function inputParts(content: PartContent, role: string): readonly JsonObj
   }
 }
 
-function inputFile(file: FilePart): JsonObject {
+function inputFile(texts: PromptTexts, file: FilePart): JsonObject {
   const id = uploadedId(file);
   if (id !== undefined) return { type: "input_file", file_id: id };
   const inline = inlineFile(file, (type) => documentTypes.test(type));
@@ -82,7 +90,7 @@ function inputFile(file: FilePart): JsonObject {
   if (file.source?.$case === "uri" && isWebUrl(file.source.value)) {
     return { type: "input_file", file_url: file.source.value };
   }
-  return { type: "input_text", text: fileInWords(file) };
+  return { type: "input_text", text: fileInWords(texts, file) };
 }
 
 export function mark(carrier: Carrier): void {

@@ -1,5 +1,6 @@
 import type { PartContent, ThinkingPart } from "../domain/message.js";
-import { familyOf, hasText, madeUp, type PairedCall, pairedCalls, type Step } from "./messages.js";
+import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
+import { familyOf, hasText, type PairedCall, pairedCalls, type Step } from "./messages.js";
 import {
   argumentsText,
   CacheMarks,
@@ -25,12 +26,13 @@ import { callIds, openaiToolName, ToolNames } from "./tool-names.js";
 export function renderOpenaiResponses(input: RenderInput): RenderedBody {
   const names = new ToolNames(input.tools, openaiToolName);
   const marks = new CacheMarks<Carrier>(input.breakpoints);
-  const conversation = new Conversation(names, marks);
+  const { texts = defaultPromptTexts } = input;
+  const conversation = new Conversation(names, marks, texts);
   const instructed = hasText(input.system) && !marks.ofSystem;
   if (hasText(input.system) && !instructed) {
     conversation.add(-1, { role: "developer", content: input.system });
   }
-  for (const step of pairedCalls(input.messages, callIds(openaiCallId))) conversation.addStep(step);
+  for (const step of pairedCalls(input.messages, callIds(openaiCallId), texts)) conversation.addStep(step);
   const items = conversation.finished();
 
   const body: Record<string, unknown> = { model: input.model, store: false };
@@ -70,6 +72,7 @@ class Conversation {
   constructor(
     private readonly names: ToolNames,
     private readonly marks: CacheMarks<Carrier>,
+    private readonly words: PromptTexts,
   ) {}
 
   add(index: number, item: Carrier): void {
@@ -85,13 +88,13 @@ class Conversation {
       return;
     }
     const role = step.role === "system" ? "developer" : "user";
-    const content = contentOf(step.parts, role);
+    const content = contentOf(this.words, step.parts, role);
     if (content !== undefined) this.add(step.index, { role, content });
   }
 
   finished(): readonly unknown[] {
     this.isMarked = this.marks.place(mark);
-    if (!this.#hasMessage) this.#items.push({ role: "user", content: madeUp.nothing });
+    if (!this.#hasMessage) this.#items.push({ role: "user", content: this.words["body-nothing"] });
     return this.#items;
   }
 
@@ -124,13 +127,18 @@ class Conversation {
       if (item !== undefined) this.#push(item);
       if (text !== undefined) texts.push(text);
       if (content.$case === "image" || content.$case === "file") {
-        const title = { type: "input_text", text: `[${content.$case} from the assistant]` };
-        shown.push(title, ...inputParts(content, "user"));
+        const named = fill(this.words["body-assistant-media"], { kind: content.$case });
+        const title = { type: "input_text", text: named };
+        shown.push(title, ...inputParts(this.words, content, "user"));
       }
     }
     endText();
     for (const { id, result, resultIndex } of calls) {
-      this.add(resultIndex, { type: "function_call_output", call_id: id, output: outputOf(result) });
+      this.add(resultIndex, {
+        type: "function_call_output",
+        call_id: id,
+        output: outputOf(this.words, result),
+      });
     }
     if (shown.length > 0) this.add(index, { role: "user", content: shown });
   }

@@ -10,21 +10,10 @@ import type {
   ToolResultPart,
 } from "../domain/message.js";
 import { ApprovalDecision } from "../domain/message.js";
+import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 
 /** Who understands a signature or opaque data. */
 export type Family = "anthropic" | "openai" | "google";
-
-/** What stands where a provider wants content and a conversation has none. */
-export const madeUp = {
-  noResult: "[no result was recorded]",
-  emptyError: "[the tool failed and said nothing]",
-  /** Before a conversation that begins with the assistant. */
-  start: "[earlier messages are not shown]",
-  /** After a conversation that ends with the assistant. */
-  end: "[continue]",
-  /** Instead of a conversation with nothing in it. */
-  nothing: "[empty message]",
-} as const;
 
 export function familyOf(provider: string): Family | undefined {
   if (provider === "anthropic" || provider === "openai" || provider === "google") return provider;
@@ -51,8 +40,8 @@ export function textPart(text: string): Part {
 }
 
 /** An operator's instruction within the conversation, for providers that take none there. */
-export function systemText(text: string): string {
-  return `[instruction of the operator]\n${text}`;
+export function systemText(texts: PromptTexts, text: string): string {
+  return fill(texts["body-instruction"], { text });
 }
 
 /** The first characters of a text, never half of one. */
@@ -94,30 +83,35 @@ export function isTextType(mediaType: string): boolean {
 }
 
 /** A picture in words, for a provider or a place that cannot take it. */
-export function imageText({ mediaType }: ImagePart): string {
-  return mediaType === "" ? "[image]" : `[image, ${mediaType}]`;
+export function imageText(texts: PromptTexts, { mediaType: type }: ImagePart): string {
+  return type === "" ? texts["body-image"] : fill(texts["body-image-type"], { type });
 }
 
 /** A file in words, for a provider or a place that cannot take it. */
-export function fileText({ name, mediaType }: FilePart): string {
-  const facts = [name, mediaType].filter((fact) => fact !== "");
-  return facts.length === 0 ? "[file]" : `[file ${facts.join(", ")}]`;
+export function fileText(texts: PromptTexts, { name, mediaType }: FilePart): string {
+  const facts = [name, mediaType].filter((fact) => fact !== "").join(", ");
+  return facts === "" ? texts["body-file"] : fill(texts["body-file-facts"], { facts });
 }
 
 /** An approval in words. `tool` is what the approved call calls; empty where it is not known. */
 export function approvalText(
+  texts: PromptTexts,
   approval: Partial<Pick<ApprovalRequestPart, "prompt">> &
     Partial<Pick<ApprovalAnswerPart, "decision" | "reason">>,
   tool: string,
 ): string {
-  const of = tool === "" ? "" : ` of ${tool}`;
+  const of = tool === "" ? "" : fill(texts["body-approval-of"], { tool });
+  const { prompt, reason } = approval;
   if (approval.decision === undefined) {
-    return approval.prompt ? `[approval${of} asked: ${approval.prompt}]` : `[approval${of} asked]`;
+    return prompt
+      ? fill(texts["body-approval-asked-prompt"], { of, prompt })
+      : fill(texts["body-approval-asked"], { of });
   }
-  const decision = approval.decision === ApprovalDecision.APPROVED ? "approved" : "denied";
-  return approval.reason
-    ? `[approval${of}: ${decision}, ${approval.reason}]`
-    : `[approval${of}: ${decision}]`;
+  const isApproved = approval.decision === ApprovalDecision.APPROVED;
+  const decision = texts[isApproved ? "body-approved" : "body-denied"];
+  return reason
+    ? fill(texts["body-approval-answered-reason"], { of, decision, reason })
+    : fill(texts["body-approval-answered"], { of, decision });
 }
 
 /** The text of a result; its pieces on lines of their own. */

@@ -1,4 +1,5 @@
 import type { Message } from "../domain/message.js";
+import type { PromptTexts } from "../domain/prompt-texts.js";
 import type { Tool } from "../domain/workspace.js";
 
 /** The bodies that can be made: one for each way in which a provider takes a conversation. */
@@ -34,6 +35,8 @@ export interface RenderInput {
   readonly breakpoints: readonly CacheBreakpoint[];
   /** Names the cache for providers that route by a key; empty for none. */
   readonly cacheKey: string;
+  /** The words for what a provider cannot take or wants to have said; the default ones where nobody says. */
+  readonly texts?: PromptTexts;
 }
 
 /** A body as its provider takes it, before it is written down. Its keys are in the order in which they are written. */

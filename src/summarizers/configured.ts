@@ -1,4 +1,3 @@
-import { defaultSummaryTemplate } from "../compaction/prompt.js";
 import type { CountTokens, Summarizer } from "../compaction/summarizer.js";
 import type { Config, ConfigKey } from "../config/options.js";
 import { anthropicSummarizer } from "./anthropic.js";
@@ -14,7 +13,6 @@ export type SummarizerSettings = Pick<Config, Extract<ConfigKey, `summarizer${st
 export function configuredSummarizers(
   settings: SummarizerSettings,
   count: CountTokens,
-  template: string = defaultSummaryTemplate,
   chunkTokens = 0,
   transcript?: PriceTranscript,
 ): ReadonlyMap<string, Summarizer> {
@@ -23,7 +21,6 @@ export function configuredSummarizers(
     retries: settings.summarizerRetries,
     windowTokens: settings.summarizerWindowTokens,
     maxInputTokens: settings.summarizerMaxInputTokens,
-    template,
     chunkTokens,
     count,
     transcript,

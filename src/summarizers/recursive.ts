@@ -1,4 +1,4 @@
-import { defaultSummaryTemplate, type SummaryPrompt, summaryPrompt } from "../compaction/prompt.js";
+import { type SummaryPrompt, summaryPrompt } from "../compaction/prompt.js";
 import type { CountTokens, FoldedTurn, Summary, SummaryCost, SummaryTask } from "../compaction/summarizer.js";
 import { type PricedEntry, pricedTranscript, transcriptReader } from "../compaction/transcript.js";
 import { SummarizerFailure } from "./call-failure.js";
@@ -30,7 +30,6 @@ export interface RecursiveOptions {
   readonly chunkTokens?: number;
   /** How many of its tokens the model may count for one o200k token. */
   readonly tokenRatio: number;
-  readonly template?: string;
   /** Where a long transcript does not hold up its caller; in place by default. */
   readonly transcript?: PriceTranscript | undefined;
 }
@@ -57,7 +56,6 @@ export async function summarizeRecursively(
     maxInputTokens,
     chunkTokens,
     tokenRatio,
-    template = defaultSummaryTemplate,
     transcript = async (turns) => pricedTranscript(turns, count),
   } = options;
   const outputTokens =
@@ -71,7 +69,7 @@ export async function summarizeRecursively(
   do {
     signal.throwIfAborted();
     const request = { ...task, previousSummary: text };
-    const room = inputTokens - promptTokens(summaryPrompt(request, " ", template), count) - FRAME_TOKENS;
+    const room = inputTokens - promptTokens(summaryPrompt(request, " "), count) - FRAME_TOKENS;
     if (room < SMALLEST_CHUNK_TOKENS)
       throw new SummarizerFailure(
         `has too small a window or budget for a summary of ${task.maxTokens} tokens and what it is made from`,
@@ -80,7 +78,7 @@ export async function summarizeRecursively(
     // What is not there yet is not asked for, or the model would make something up for it.
     const seen = (identifier: string) => text.includes(identifier) || chunk.includes(identifier);
     const mustKeep = reader.done ? task.mustKeep : task.mustKeep.filter(seen);
-    const prompt = summaryPrompt({ ...request, mustKeep }, chunk, template);
+    const prompt = summaryPrompt({ ...request, mustKeep }, chunk);
     const answer = await call(prompt, outputTokens, signal);
     text = cleanAnswer(answer.text);
     if (text === "") throw new SummarizerFailure("answered with nothing");

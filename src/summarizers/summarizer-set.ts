@@ -21,7 +21,6 @@ export interface SummarizerSet {
 export function summarizerSet(
   settings: SummarizerSettings,
   count: CountTokens,
-  template: string,
   embedded: Summarizer,
   transcript?: PriceTranscript,
   caches = new Caches(),
@@ -33,13 +32,7 @@ export function summarizerSet(
       const key = `${chunkTokens} ${model}`;
       let summarizers = made.get(key);
       if (!summarizers) {
-        summarizers = configuredSummarizers(
-          withModel(settings, model),
-          count,
-          template,
-          chunkTokens,
-          transcript,
-        );
+        summarizers = configuredSummarizers(withModel(settings, model), count, chunkTokens, transcript);
         made.set(key, summarizers);
       }
       return summarizers.get(name);

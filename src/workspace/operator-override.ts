@@ -1,28 +1,43 @@
-import { readFileSync, statSync } from "node:fs";
 import { sha256 } from "../domain/hash.js";
+import { WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
 
 export interface OverrideText {
   readonly text: string;
   readonly hash: Buffer;
 }
 
+/** The override in force, and what the caller should know of it. */
+export interface OverrideFound {
+  /** undefined where there is no file, or nothing in it. */
+  readonly override: OverrideText | undefined;
+  readonly warnings: readonly string[];
+}
+
+export const maxOverrideBytes = 1024 * 1024;
+
 /** The operator's prime.md, which goes on top of every system prompt. A change applies to the next assembly. */
 export class OperatorOverride {
-  private stamp = "";
-  private current: OverrideText | undefined;
+  private readonly watched: WatchedTexts;
+  private known: OverrideText | undefined;
 
-  constructor(private readonly path: string) {}
+  constructor(
+    private readonly path: string,
+    options: Omit<WatchedTextsOptions, "maxBytes"> = {},
+  ) {
+    const paths = path === "" ? [] : [path];
+    this.watched = new WatchedTexts(() => paths, { ...options, maxBytes: maxOverrideBytes });
+  }
 
-  /** undefined where there is no file, or nothing in it. */
-  read(): OverrideText | undefined {
-    const found = this.path === "" ? undefined : statSync(this.path, { throwIfNoEntry: false });
-    if (!found?.isFile()) return undefined;
-    const stamp = `${found.mtimeMs}/${found.size}/${found.ino}`;
-    if (stamp !== this.stamp) {
-      const text = readFileSync(this.path, "utf8").trim();
-      this.current = text === "" ? undefined : { text, hash: sha256(Buffer.from(text)) };
-      this.stamp = stamp;
-    }
-    return this.current;
+  async read(): Promise<OverrideFound> {
+    const { texts, problems } = await this.watched.read();
+    const text = texts.get(this.path)?.trim() ?? "";
+    if (text === "") this.known = undefined;
+    else if (this.known?.text !== text) this.known = { text, hash: sha256(Buffer.from(text)) };
+    const problem = problems.get(this.path);
+    const instead = this.known ? "the text before stays in force" : "no text stands in for it";
+    return {
+      override: this.known,
+      warnings: problem === undefined ? [] : [`prime.md is not used: ${problem}; ${instead}`],
+    };
   }
 }

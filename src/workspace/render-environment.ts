@@ -1,52 +1,12 @@
+import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
 import { type Capability, type CapabilitySnapshot, CapabilityState } from "../domain/workspace.js";
-import { fillTemplate } from "./fill-template.js";
-
-/** The fixed words of the environment section, which an operator can replace. */
-export interface EnvironmentTemplates {
-  readonly heading: string;
-  /** Between the heading and the first part; left out when empty. */
-  readonly introduction: string;
-  readonly capabilitiesHeading: string;
-  readonly category: string;
-  readonly groupSeparator: string;
-  readonly nameSeparator: string;
-  readonly group: string;
-  readonly groupWithReason: string;
-  readonly active: string;
-  readonly ready: string;
-  readonly needsSetup: string;
-  readonly broken: string;
-  readonly hintsHeading: string;
-  readonly hint: string;
-  readonly credentialsHeading: string;
-  readonly credentialsConfigured: string;
-  readonly credentialsBroken: string;
-}
-
-export const defaultEnvironmentTemplates: EnvironmentTemplates = {
-  heading: "## Environment",
-  introduction: "",
-  capabilitiesHeading: "### Capabilities",
-  category: "{category}: {groups}",
-  groupSeparator: " | ",
-  nameSeparator: ", ",
-  group: "{names} ({state})",
-  groupWithReason: "{names} ({state}: {reason})",
-  active: "active",
-  ready: "ready",
-  needsSetup: "needs setup",
-  broken: "broken",
-  hintsHeading: "### Using capabilities",
-  hint: "- {names}: {hint}",
-  credentialsHeading: "### Credentials",
-  credentialsConfigured: "{count} configured",
-  credentialsBroken: "{count} broken ({names})",
-};
 
 export interface EnvironmentOptions {
-  readonly templates?: EnvironmentTemplates;
+  readonly texts?: PromptTexts;
   /** Only these capabilities, by name, and their credentials: a worker's share. */
   readonly scope?: readonly string[] | undefined;
+  /** Whether the agent may use a capability at all; what it may not is not spoken of. */
+  readonly isAllowed?: (name: string) => boolean;
 }
 
 /**
@@ -54,71 +14,77 @@ export interface EnvironmentOptions {
  * grouped by state. Empty when there is nothing to say.
  */
 export function renderEnvironment(snapshot: CapabilitySnapshot, options: EnvironmentOptions = {}): string {
-  const { templates = defaultEnvironmentTemplates, scope } = options;
-  const capabilities = shownCapabilities(snapshot, scope);
+  const { texts = defaultPromptTexts, scope } = options;
+  const capabilities = shownCapabilities(snapshot, options);
+  const usage = capabilities.length > 0 ? [texts["environment-skills-usage"]] : [];
   const parts = [
-    section(templates.capabilitiesHeading, categoryLines(capabilities, templates)),
-    section(templates.hintsHeading, hintLines(capabilities, templates)),
-    section(templates.credentialsHeading, credentialLines(snapshot, templates, scope)),
+    section(texts["environment-capabilities-heading"], categoryLines(capabilities, texts)),
+    section(texts["environment-skills-heading"], [...usage, ...hintLines(capabilities, texts)]),
+    section(texts["environment-credentials-heading"], credentialLines(snapshot, texts, scope)),
   ].filter((part) => part !== "");
   if (parts.length === 0) return "";
-  return [templates.heading, templates.introduction, ...parts].filter((part) => part !== "").join("\n\n");
+  const begin = [texts["environment-heading"], texts["environment-introduction"]];
+  return [...begin, ...parts].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-/** The capabilities that a role sees: all, or those of its scope. */
+/** The capabilities that an agent sees: those that it may use, and of them a worker those of its scope. */
 export function shownCapabilities(
   snapshot: CapabilitySnapshot,
-  scope: readonly string[] | undefined,
+  { scope, isAllowed = () => true }: Pick<EnvironmentOptions, "scope" | "isAllowed">,
 ): readonly Capability[] {
   const inScope = new Set(scope);
-  return snapshot.capabilities.filter(({ name }) => scope === undefined || inScope.has(name));
+  return snapshot.capabilities.filter(
+    ({ name }) => (scope === undefined || inScope.has(name)) && isAllowed(name),
+  );
 }
 
+/** Empty without lines that say something. */
 function section(heading: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : [heading, ...lines].filter((line) => line !== "").join("\n");
+  const said = lines.filter((line) => line.trim() !== "");
+  return said.length === 0 ? "" : [heading, ...said].filter((line) => line.trim() !== "").join("\n");
 }
 
+/** Only what does not work has a reason that matters. */
 const states = [
-  [CapabilityState.ACTIVE, "active"],
-  [CapabilityState.READY, "ready"],
-  [CapabilityState.NEEDS_SETUP, "needsSetup"],
-  [CapabilityState.BROKEN, "broken"],
+  [CapabilityState.ACTIVE, "environment-active", undefined],
+  [CapabilityState.READY, "environment-ready", undefined],
+  [CapabilityState.NEEDS_SETUP, "environment-needs-setup", "environment-needs-setup-reason"],
+  [CapabilityState.BROKEN, "environment-broken", "environment-broken-reason"],
 ] as const;
 
-function categoryLines(
-  capabilities: readonly Capability[],
-  templates: EnvironmentTemplates,
-): readonly string[] {
+function categoryLines(capabilities: readonly Capability[], texts: PromptTexts): readonly string[] {
   const lines: string[] = [];
   for (const [category, members] of groupBy(capabilities, ({ category }) => category)) {
-    const groups = states.flatMap(([state, word]) => {
+    const groups = states.flatMap(([state, plain, withReason]) => {
       const alike = members.filter((member) => member.state === state);
-      // Only what does not work has a reason that matters.
-      const needsReason = state === CapabilityState.NEEDS_SETUP || state === CapabilityState.BROKEN;
-      return [...groupBy(alike, ({ reason }) => (needsReason ? oneLine(reason) : ""))].map(([reason, same]) =>
-        fillTemplate(reason === "" ? templates.group : templates.groupWithReason, {
-          names: namesOf(same, templates),
-          state: templates[word],
+      return [...groupBy(alike, ({ reason }) => (withReason ? oneLine(reason) : ""))].map(([reason, same]) =>
+        fill(texts[reason === "" || !withReason ? plain : withReason], {
+          names: namesOf(same, texts),
           reason,
         }),
       );
     });
-    lines.push(fillTemplate(templates.category, { category, groups: groups.join(templates.groupSeparator) }));
+    lines.push(
+      fill(texts["environment-category"], {
+        category,
+        groups: groups.join(texts["environment-group-separator"]),
+      }),
+    );
   }
   return lines;
 }
 
-function hintLines(capabilities: readonly Capability[], templates: EnvironmentTemplates): readonly string[] {
+function hintLines(capabilities: readonly Capability[], texts: PromptTexts): readonly string[] {
   const byHint = groupBy(capabilities, ({ hint }) => oneLine(hint));
   byHint.delete("");
   return [...byHint].map(([hint, same]) =>
-    fillTemplate(templates.hint, { names: namesOf(same, templates), hint }),
+    fill(texts["environment-skills-hint"], { names: namesOf(same, texts), hint }),
   );
 }
 
 function credentialLines(
   snapshot: CapabilitySnapshot,
-  templates: EnvironmentTemplates,
+  texts: PromptTexts,
   scope: readonly string[] | undefined,
 ): readonly string[] {
   const broken = snapshot.credentialsBroken.filter((name) => scope === undefined || isInScope(name, scope));
@@ -126,12 +92,12 @@ function credentialLines(
   const count = scope === undefined ? snapshot.credentialsConfigured : 0;
   const groups: string[] = [];
   if (count > 0 || (scope === undefined && broken.length > 0))
-    groups.push(fillTemplate(templates.credentialsConfigured, { count }));
+    groups.push(fill(texts["environment-credentials-configured"], { count }));
   if (broken.length > 0) {
-    const names = broken.join(templates.nameSeparator);
-    groups.push(fillTemplate(templates.credentialsBroken, { count: broken.length, names }));
+    const names = broken.join(texts["environment-name-separator"]);
+    groups.push(fill(texts["environment-credentials-broken"], { count: broken.length, names }));
   }
-  return groups.length === 0 ? [] : [groups.join(templates.groupSeparator)];
+  return groups.length === 0 ? [] : [groups.join(texts["environment-group-separator"])];
 }
 
 /** A credential belongs to the capability whose name it has, alone or before a separator: `github`, `github-token`, `github/work`. */
@@ -143,8 +109,8 @@ function isInScope(credential: string, scope: readonly string[]): boolean {
   );
 }
 
-function namesOf(capabilities: readonly Capability[], { nameSeparator }: EnvironmentTemplates): string {
-  return capabilities.map(({ name }) => name).join(nameSeparator);
+function namesOf(capabilities: readonly Capability[], texts: PromptTexts): string {
+  return capabilities.map(({ name }) => name).join(texts["environment-name-separator"]);
 }
 
 /** Groups in the order of their first member. */

@@ -184,7 +184,7 @@ describe("what is kept beside an engine", () => {
       summarizerWindowTokens: 10_000,
     };
     const count = (text: string) => text.length;
-    const set = summarizerSet(settings, count, "", extractiveSummarizer(new Offload(1)), undefined, caches);
+    const set = summarizerSet(settings, count, extractiveSummarizer(new Offload(1)), undefined, caches);
     const [kept] = caches.uses;
     const wish = (model: string) => set.find("openai", { model, chunkTokens: undefined });
     const first = wish("first");

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { changedLines } from "../../src/assembly/prefix/changed-lines.js";
 import { sectionUpdate, updateOf } from "../../src/assembly/prefix/section-update.js";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { Offload } from "../../src/offload/offload.js";
 import { WarmDesk } from "./warm-desk.js";
 
@@ -86,14 +87,14 @@ describe("the update of a section", () => {
     ["one line of 1 MB", "x".repeat(1_000_000), `${"x".repeat(999_999)}y`],
   ])("is the same in a worker thread and without one: %s", async (_, before, now) => {
     const change = { before, now };
-    expect(await sectionUpdate(offload, "soul", change)).toEqual(
-      updateOf("soul", change, changedLines(change)),
+    expect(await sectionUpdate(offload, defaultPromptTexts, "soul", change)).toEqual(
+      updateOf(defaultPromptTexts, "soul", change, changedLines(change)),
     );
   });
 
   test("tells the whole section where finding the lines is too much work", async () => {
     const change = { before: document(16_000), now: document(16_000, 16_000) };
-    const { text } = await sectionUpdate(offload, "soul", change);
+    const { text } = await sectionUpdate(offload, defaultPromptTexts, "soul", change);
     expect(text).toBe(
       `[Update of the system prompt: soul]\nThis section now reads:\n${change.now}\n[End of the update]`,
     );

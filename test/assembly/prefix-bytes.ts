@@ -4,6 +4,7 @@ import { updateOf } from "../../src/assembly/prefix/section-update.js";
 import { AssembledContext, ToolsLayer } from "../../src/contract/gen/quire/v1/assembly.js";
 import { PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import type { PartialContext } from "./agent.js";
 import type { SentContext, WarmDesk } from "./warm-desk.js";
 
@@ -90,7 +91,7 @@ export async function checkKnowledge(
     if (update === undefined) expect(was, `nobody tells of ${section}`).toBe(is);
     else {
       const change = { before: was, now: is };
-      expect(update).toBe(updateOf(section, change, changedLines(change)).text);
+      expect(update).toBe(updateOf(defaultPromptTexts, section, change, changedLines(change)).text);
     }
   }
 }

@@ -59,7 +59,7 @@ describe("what a request comes to", () => {
   test("a tool that is taken away is in the receipt, with the rule that took it", async () => {
     const { quire } = await serveDesk();
     await putCapsule(quire, "narrow", {
-      persona: { enabledCapabilities: ["flights", "payments", "slack", "reply", "spawn"] },
+      persona: { enabledCapabilities: { names: ["flights", "payments", "slack", "reply", "spawn"] } },
     });
     const rulesFor = async (more: object) => {
       const { context, receipt } = await contextOf(quire, { capsule: "narrow", ...more });

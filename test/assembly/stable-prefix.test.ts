@@ -224,7 +224,7 @@ test("a message in history that tells of an earlier edit is taken back when the 
   const cold = await desk.turn();
   expect(cold.system.text).toContain("Edition three.");
   expect(shown(cold)).toContain("Edition two.");
-  expect(cold.context).toContain("[Update of the system prompt]\nIt was made anew");
+  expect(cold.context).toContain("[Update of the system prompt]\nThe system prompt was rebuilt");
   expect(told(cold)).toEqual([["", "now"]]);
   const next = await desk.turn();
   expect(next.context).not.toContain("Update");

@@ -87,7 +87,7 @@ describe("a text that is cut", () => {
         fc.string({ unit: "binary", maxLength: 300 }),
         fc.integer({ min: 0, max: 60 }),
         async (text, tokens) => {
-          const cut = await truncateText(counter, text, tokens, "o200k_base");
+          const cut = await truncateText(counter, text, tokens, "o200k_base", "\n[...truncated]");
           if (cut === "") return;
           expect(countTokens(cut, "o200k_base")).toBeLessThanOrEqual(tokens);
           const kept = cut.slice(0, -"\n[...truncated]".length);

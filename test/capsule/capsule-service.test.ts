@@ -40,7 +40,7 @@ describe("capsules over the wire", () => {
         injectionPrompts: [{ trigger: "start", content: "Be brief." }],
         knobs: { intelligenceLevel: 11, autonomyLevel: -3 },
         memory: { recallLimit: 0, similarityThreshold: 0.5 },
-        enabledCapabilities: ["search"],
+        enabledCapabilities: { names: ["search"] },
         model: {
           model: "gpt-5",
           provider: "openai",

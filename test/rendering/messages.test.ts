@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message, Part } from "../../src/domain/message.js";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import {
   callArguments,
   cut,
@@ -8,7 +9,6 @@ import {
   hasText,
   imageText,
   isTextType,
-  madeUp,
   mediaTypeOf,
   pairedCalls,
   resultText,
@@ -92,7 +92,7 @@ describe("pairedCalls: the results of calls stand directly after the messages th
   test("a call without a result gets an error that says so", () => {
     const steps = pairedCalls([calls("a"), user(text("Hm."))], callIds(anthropicCallId));
     const [made] = steps[1]?.role === "tool" ? steps[1].calls : [];
-    expect(made && resultText(made.result)).toBe(madeUp.noResult);
+    expect(made && resultText(made.result)).toBe(defaultPromptTexts["no-result"]);
     expect(made?.result.isError).toBe(true);
   });
 
@@ -174,11 +174,13 @@ describe("parts", () => {
   });
 
   test("what cannot be sent is named", () => {
-    expect(fileText({ source: undefined, mediaType: "application/x", name: "name.bin" })).toBe(
-      "[file name.bin, application/x]",
+    expect(
+      fileText(defaultPromptTexts, { source: undefined, mediaType: "application/x", name: "name.bin" }),
+    ).toBe("[file name.bin, application/x]");
+    expect(fileText(defaultPromptTexts, { source: undefined, mediaType: "", name: "" })).toBe("[file]");
+    expect(imageText(defaultPromptTexts, { source: undefined, mediaType: "image/bmp" })).toBe(
+      "[image, image/bmp]",
     );
-    expect(fileText({ source: undefined, mediaType: "", name: "" })).toBe("[file]");
-    expect(imageText({ source: undefined, mediaType: "image/bmp" })).toBe("[image, image/bmp]");
   });
 
   test("a text is never cut within a character", () => {

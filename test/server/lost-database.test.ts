@@ -163,7 +163,13 @@ describe("a database file that", () => {
     const errors: unknown[] = [];
     const receipts = new ReceiptStore(counted, (error) => errors.push(error));
     const bytes = Buffer.from("x");
-    const layers = { wire: bytes, contextWire: bytes, systemHash: bytes, toolsHash: bytes };
+    const layers = {
+      wire: bytes,
+      contextWire: bytes,
+      systemHash: bytes,
+      toolsHash: bytes,
+      templatesHash: null,
+    };
     const add = (id: string) =>
       receipts.add({ tenantId: "default", id, sessionId: "s", createdUs: 1n, ...layers }, [bytes, bytes]);
     rmSync(join(folder, file));

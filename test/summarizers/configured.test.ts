@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.js";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { configuredSummarizers } from "../../src/summarizers/configured.js";
 import { chat, count } from "../support/folded-turns.js";
 import { type ModelServer, startModelServer } from "../support/model-server.js";
@@ -37,8 +38,9 @@ describe("configured: which summarizers there are", () => {
       QUIRE_SUMMARIZER_RETRIES: "1",
       QUIRE_SUMMARIZER_MAX_INPUT_TOKENS: "2500",
     };
-    const summarizer = configuredSummarizers(loadConfig({ env }), count, "Be brief.").get(protocol)!;
-    await summarizer.summarize(task, new AbortController().signal);
+    const summarizer = configuredSummarizers(loadConfig({ env }), count).get(protocol)!;
+    const texts = { ...defaultPromptTexts, summary: "Be brief." };
+    await summarizer.summarize({ ...task, texts }, new AbortController().signal);
     expect(server.requests.length).toBeGreaterThan(2);
     for (const request of server.requests) {
       expect(request).toMatchObject({ protocol, model: "m-1" });
@@ -55,7 +57,7 @@ describe("configured: which summarizers there are", () => {
     servers.push(server);
     const prefix = `QUIRE_SUMMARIZER_${protocol.toUpperCase()}`;
     const env = { [`${prefix}_URL`]: server.baseUrl(protocol), [`${prefix}_MODEL`]: "m-1" };
-    const summarizer = configuredSummarizers(loadConfig({ env }), count, undefined, 300).get(protocol)!;
+    const summarizer = configuredSummarizers(loadConfig({ env }), count, 300).get(protocol)!;
     await summarizer.summarize(task, new AbortController().signal);
     expect(server.requests.length).toBeGreaterThan(5);
     for (const { user } of server.requests) {

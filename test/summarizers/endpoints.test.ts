@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { SummaryTask } from "../../src/compaction/summarizer.js";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { anthropicSummarizer } from "../../src/summarizers/anthropic.js";
 import type { EndpointOptions } from "../../src/summarizers/endpoint.js";
 import { openaiSummarizer } from "../../src/summarizers/openai.js";
@@ -102,10 +103,9 @@ describe.each(["openai", "anthropic"] as const)("endpoints: %s", (protocol) => {
   });
 
   test("the words of the operator's template are sent", async () => {
-    const { server, summarizer } = await scripted(protocol, () => ({ text: "fine" }), {
-      template: "Sum up in {{maxTokens}}.",
-    });
-    await summarizer.summarize(task, never);
+    const { server, summarizer } = await scripted(protocol, () => ({ text: "fine" }));
+    const texts = { ...defaultPromptTexts, summary: "Sum up in {{maxTokens}}." };
+    await summarizer.summarize({ ...task, texts }, never);
     expect(server.requests[0]?.system).toMatch(/^Sum up in 200\./);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { type Capability, type CapabilitySnapshot, CapabilityState } from "../../src/domain/workspace.js";
-import { defaultEnvironmentTemplates, renderEnvironment } from "../../src/workspace/render-environment.js";
+import { renderEnvironment } from "../../src/workspace/render-environment.js";
 
 const { ACTIVE, READY, NEEDS_SETUP, BROKEN } = CapabilityState;
 
@@ -22,6 +23,9 @@ function snapshot(
   };
 }
 
+const begin = "## Environment\n\nThis is a condensed summary of what you can use here.";
+const usage = "### Using Skills\nGet the full guide of a capability before you first use it.";
+
 const guide = "Run `skill use <name>` for its guide.";
 const nexus = snapshot(
   [
@@ -40,14 +44,14 @@ const nexus = snapshot(
 
 describe("renderEnvironment", () => {
   it("gives a line to each category in the order of first appearance, with names grouped by state and reason", () => {
-    expect(renderEnvironment(nexus)).toBe(`## Environment
+    expect(renderEnvironment(nexus)).toBe(`${begin}
 
 ### Capabilities
-Communication: email-read, email-send (active) | chat-read (ready)
-Social: social-x (active) | news, weather (needs setup: API key) | twitter (broken: token expired)
-Files: disk (broken)
+Communication: email-read, email-send ✅ | chat-read ⭐ (ready)
+Social: social-x ✅ | news, weather 🔧 (API key) | twitter ❌ (broken: token expired)
+Files: disk ❌ (broken)
 
-### Using capabilities
+${usage}
 - email-read, email-send: Run \`skill use <name>\` for its guide.
 - twitter: Ask the user to log in again.
 
@@ -56,21 +60,23 @@ Files: disk (broken)
   });
 
   it("shows a worker only what is in its scope, credentials included", () => {
-    expect(renderEnvironment(nexus, { scope: ["chat-read", "none-such"] })).toBe(`## Environment
+    expect(renderEnvironment(nexus, { scope: ["chat-read", "none-such"] })).toBe(`${begin}
 
 ### Capabilities
-Communication: chat-read (ready)`);
+Communication: chat-read ⭐ (ready)
+
+${usage}`);
     expect(renderEnvironment(snapshot(nexus.capabilities), { scope: [] })).toBe("");
   });
 
   it("takes a credential to be in scope when it has a capability's name, alone or before a separator", () => {
     const broken = ["disk", "disk-key", "disk/work", "disks", "cloud", "my-disk"];
-    expect(
-      renderEnvironment(snapshot(nexus.capabilities, 9, broken), { scope: ["disk"] }),
-    ).toBe(`## Environment
+    expect(renderEnvironment(snapshot(nexus.capabilities, 9, broken), { scope: ["disk"] })).toBe(`${begin}
 
 ### Capabilities
-Files: disk (broken)
+Files: disk ❌ (broken)
+
+${usage}
 
 ### Credentials
 3 broken (disk, disk-key, disk/work)`);
@@ -78,31 +84,37 @@ Files: disk (broken)
 
   it("leaves out what there is nothing to say about", () => {
     expect(renderEnvironment(snapshot([]))).toBe("");
-    expect(renderEnvironment(snapshot([], 3))).toBe("## Environment\n\n### Credentials\n3 configured");
+    expect(renderEnvironment(snapshot([], 3))).toBe(`${begin}\n\n### Credentials\n3 configured`);
     expect(renderEnvironment(snapshot([can("A", "a", READY, "no reason is needed")]))).toBe(
-      "## Environment\n\n### Capabilities\nA: a (ready)",
+      `${begin}\n\n### Capabilities\nA: a ⭐ (ready)\n\n${usage}`,
     );
   });
 
+  it("does not speak of what the agent may not use, nor of its hints", () => {
+    const shown = renderEnvironment(nexus, { isAllowed: (name) => name === "chat-read" });
+    expect(shown).toBe(renderEnvironment(nexus, { scope: ["chat-read"] }));
+    expect(renderEnvironment(snapshot(nexus.capabilities), { isAllowed: () => false })).toBe("");
+  });
+
   it("takes every fixed word from the templates", () => {
-    const templates = {
-      ...defaultEnvironmentTemplates,
-      heading: "<environment>",
-      introduction: "You have the `nexus` CLI.",
-      capabilitiesHeading: "",
-      category: "* {category} = {groups}",
-      group: "{state} {names}",
-      active: "ON",
-      credentialsHeading: "Keys:",
+    const texts = {
+      ...defaultPromptTexts,
+      "environment-heading": "<environment>",
+      "environment-introduction": "You have the `nexus` CLI.",
+      "environment-capabilities-heading": "",
+      "environment-category": "* {{category}} = {{groups}}",
+      "environment-active": "ON {{names}}",
+      "environment-skills-usage": "Run `nexus skill use <name>`.",
+      "environment-credentials-heading": "Keys:",
     };
-    expect(renderEnvironment(snapshot([can("A", "a", ACTIVE)], 1), { templates })).toBe(
-      "<environment>\n\nYou have the `nexus` CLI.\n\n* A = ON a\n\nKeys:\n1 configured",
+    expect(renderEnvironment(snapshot([can("A", "a", ACTIVE)], 1), { texts })).toBe(
+      "<environment>\n\nYou have the `nexus` CLI.\n\n* A = ON a\n\n### Using Skills\nRun `nexus skill use <name>`.\n\nKeys:\n1 configured",
     );
   });
 
   it("never fills in what comes from a capability's own text", () => {
-    expect(renderEnvironment(snapshot([can("{groups}", "{state}$&", ACTIVE, "", "{names}")]))).toBe(
-      "## Environment\n\n### Capabilities\n{groups}: {state}$& (active)\n\n### Using capabilities\n- {state}$&: {names}",
+    expect(renderEnvironment(snapshot([can("{{groups}}", "{{reason}}$&", ACTIVE, "", "{{names}}")]))).toBe(
+      `${begin}\n\n### Capabilities\n{{groups}}: {{reason}}$& ✅\n\n${usage}\n- {{reason}}$&: {{names}}`,
     );
   });
 });

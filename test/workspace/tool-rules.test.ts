@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import type { ToolRule } from "../../src/domain/workspace.js";
-import { defaultToolRuleTemplates, renderToolRules } from "../../src/workspace/tool-rules.js";
+import { renderToolRules } from "../../src/workspace/tool-rules.js";
 
 const rules: readonly ToolRule[] = [
   { tool: "send_message", rule: { $case: "exitLoop", value: true } },
@@ -29,12 +30,12 @@ describe("renderToolRules", () => {
   });
 
   it("takes every fixed word from the templates", () => {
-    const templates = {
-      ...defaultToolRuleTemplates,
-      heading: "Rules:",
-      line: "* {rule}",
-      exitLoop: "{tool} ends it",
+    const texts = {
+      ...defaultPromptTexts,
+      "tool-rules-heading": "Rules:",
+      "tool-rules-line": "* {{rule}}",
+      "tool-rules-exit-loop": "{{tool}} ends it",
     };
-    expect(renderToolRules(rules.slice(0, 1), templates)).toBe("Rules:\n\n* send_message ends it");
+    expect(renderToolRules(rules.slice(0, 1), texts)).toBe("Rules:\n\n* send_message ends it");
   });
 });

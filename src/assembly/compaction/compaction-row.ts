@@ -1,6 +1,5 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
 import { toMicroseconds } from "../../domain/clock.js";
-import { summaryMark } from "../../domain/compaction.js";
 import { MessageRole } from "../../domain/message.js";
 import { encodeMessages } from "../../ledger/message-codec.js";
 import type { CompactionRow } from "../../storage/ledger/rows.js";
@@ -20,7 +19,7 @@ export async function compactionRow(
   const { thread, goal, settings } = job;
   const id = deps.ids.next();
   const nowMs = deps.clock.now();
-  const text = `${summaryMark}\n${made.text}`;
+  const text = `${thread.texts["summary-mark"]}\n${made.text}`;
   const summaryTokens = await deps.counter.count(text);
   const message = {
     ...emptyMessage,

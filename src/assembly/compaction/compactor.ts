@@ -10,6 +10,7 @@ import { type CompactionOutcome, noKey } from "../../storage/ledger/compaction-s
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { summaryCost } from "../choose-turns.js";
+import type { TemplateSource } from "../templates.js";
 import { findEffective, readWindow } from "../thread-window.js";
 import { asOutcome, type CompactionJob, type JobOutcome } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
@@ -18,7 +19,7 @@ import { makeCompaction } from "./make-compaction.js";
 export interface CompactorDeps {
   readonly ledger: LedgerDeps;
   readonly summarizers: SummarizerSet;
-  readonly summaryTemplate: string;
+  readonly templates: TemplateSource;
   readonly counter: TokenCounter;
   /** For work that would hold up the event loop. */
   readonly offload: Offload;

@@ -75,7 +75,7 @@ export async function cutTurns(
   return oldestFirst.map((turn, index) => ({
     messages: messages[index]!,
     from: turn.from,
-    extraTokens: unansweredTokens(turn.unanswered.length, turn.vocabulary),
+    extraTokens: unansweredTokens(turn),
     extraMessages: turn.unanswered.length > 0 ? 1 : 0,
     dead: dead[index]!,
   }));

@@ -1,7 +1,6 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
 import { type CutGoal, planCut } from "../../compaction/plan-cut.js";
 import type { FoldedTurn } from "../../compaction/summarizer.js";
-import { summaryMark } from "../../domain/compaction.js";
 import { countTokens } from "../../tokens/count-tokens.js";
 import { summaryCost } from "../choose-turns.js";
 import type { WindowTurn } from "../thread-window.js";
@@ -40,7 +39,8 @@ export async function planFold(
   const previous = summaryCost(thread.compaction);
   const whole = oldestFirst.reduce((sum, turn) => sum + turn.tokens, 0);
   const summaryTokens = settings.summaryTokens ?? summaryLimit(goal.targetTokens, whole);
-  const reserve = summaryTokens + messageOverheadTokens + countTokens(`${summaryMark}\n`, "o200k_base");
+  const mark = `${thread.texts["summary-mark"]}\n`;
+  const reserve = summaryTokens + messageOverheadTokens + countTokens(mark, "o200k_base");
   if (reserve > goal.fullRoomTokens || goal.roomMessages < 1) return undefined;
   const cutGoal: CutGoal = {
     targetTokens: goal.targetTokens - reserve,

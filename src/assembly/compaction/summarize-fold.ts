@@ -57,6 +57,7 @@ export async function summarizeFold(
       instructions: job.instructions,
       maxTokens: plan.maxSummaryTokens,
       mustKeep,
+      texts: job.thread.texts,
     };
     const previousTokens = await deps.counter.count(previousSummary, "o200k_base", signal);
     const tokens = turns.reduce((sum, turn) => sum + turn.tokens, previousTokens);
@@ -117,7 +118,7 @@ async function needed(
   const room = Number.isFinite(job.goal.roomTokens) ? Math.max(job.goal.roomTokens, 2_048) : foldTokens;
   const transcript = await transcribe(deps.offload, task.turns, signal, room);
   const reader = transcriptReader(transcript, (text) => countTokens(text, "o200k_base"));
-  return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room), deps.summaryTemplate) };
+  return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room)) };
 }
 
 interface FoldBatch {
@@ -160,7 +161,7 @@ async function* foldBatches(
     for await (const turns of deps.ledger.cache.read(thread.tenantId, thread.epoch, part)) {
       signal.throwIfAborted();
       for (const stored of turns) {
-        const shown = shownTurn(stored, thread.compaction);
+        const shown = shownTurn(stored, thread);
         const turn = new StoredFold(shown);
         if (isFull(turn)) yield take();
         add(turn);

@@ -12,7 +12,7 @@ import type { ResolvedContext } from "../resolve.js";
 import { earlierSystem, type SystemStage } from "../system.js";
 import type { ToolsStage } from "../tools.js";
 import type { Pin } from "./pin.js";
-import { madeAnew, type SectionUpdate, sectionUpdate } from "./section-update.js";
+import { rebuilt, rebuiltSection, type SectionUpdate, sectionUpdate } from "./section-update.js";
 import { type ToldUpdates, toldUpdates } from "./told-updates.js";
 
 /** The system prompt that is sent, and how what changed in it is told. */
@@ -88,15 +88,16 @@ export function isWarm(resolved: ResolvedContext, pin: Pin): boolean {
 
 /** The system prompt as it is now. What history tells of earlier ones is taken back, by the next message where there is none. */
 function rewritten(
-  { request, scale }: ResolvedContext,
+  { request, scale, templates }: ResolvedContext,
   live: SystemStage,
   cause: string,
   { updates: toldBefore }: ToldUpdates,
 ): Prefix {
   const isTold = toldBefore.length > 0;
-  const updates = isTold && request.event ? [madeAnew] : [];
-  const tokens = updates.length > 0 ? scaled(scale, countTokens(madeAnew.text, scale.vocabulary)) : 0;
-  const told = isTold ? [{ section: madeAnew.section, hash: sha256(), tokens }] : [];
+  const update = rebuilt(templates.texts);
+  const updates = isTold && request.event ? [update] : [];
+  const tokens = updates.length > 0 ? scaled(scale, countTokens(update.text, scale.vocabulary)) : 0;
+  const told = isTold ? [{ section: rebuiltSection, hash: sha256(), tokens }] : [];
   return { system: live, updates, pinned: false, cause, told, toldTokens: 0, toldTurnId: "" };
 }
 
@@ -127,7 +128,8 @@ async function toldSections(
     if (knownHash.equals(hash)) told.push({ section, hash, update: undefined });
     else if (resolved.request.event) {
       const change = { before: was, now: is };
-      told.push({ section, hash, update: await sectionUpdate(deps.offload, section, change, signal) });
+      const { texts } = resolved.templates;
+      told.push({ section, hash, update: await sectionUpdate(deps.offload, texts, section, change, signal) });
     } else if (known.has(section)) told.push({ section, hash: knownHash, update: undefined });
   }
   return told;
@@ -160,7 +162,7 @@ async function carryOrRewrite(
   const texts = updates.map(({ text }) => text);
   const counts = await deps.counter.countAll(texts, resolved.scale.vocabulary);
   const costs = counts.map((tokens) => scaled(resolved.scale, tokens));
-  const carried = costs.filter((_, index) => updates[index]!.section !== madeAnew.section);
+  const carried = costs.filter((_, index) => updates[index]!.section !== rebuiltSection);
   const toldTokens = carried.reduce((sum, tokens) => sum + tokens, toldBefore.tokens);
   const { readPrice, writePrice } = resolved.model.entry.cache;
   const carrying = toldTokens * readPrice * horizonTurns;
@@ -170,7 +172,7 @@ async function carryOrRewrite(
   return {
     system: pinned,
     updates,
-    pinned: !pinned.hash.equals(live.hash) || updates.some(({ section }) => section !== madeAnew.section),
+    pinned: !pinned.hash.equals(live.hash) || updates.some(({ section }) => section !== rebuiltSection),
     cause: "",
     told: told.map(({ section, hash, update }) => ({ section, hash, tokens: update ? costs[at++]! : 0 })),
     toldTokens,

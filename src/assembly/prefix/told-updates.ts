@@ -22,12 +22,13 @@ const nothing: ToldUpdates = { updates: [], tokens: 0, turnId: "" };
 /** What the newest turn's receipt says that was told. What its own context told counts only where the turn was recorded with it. */
 export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext): Promise<ToldUpdates> {
   if (isClean(resolved)) return nothing;
-  const { pin, tenantId } = resolved;
+  const { pin, tenantId, templates } = resolved;
   const { receipt, turnId } = await newestContext(deps, resolved);
   const { updates = [], toldTokens = 0, toldTurnId = "" } = receipt?.prefix ?? {};
   const isNew = ({ tokens }: PrefixUpdate) => tokens > 0;
   const context = updates.some(isNew) ? await contextOf(deps, tenantId, turnId) : "";
-  const isLost = (update: PrefixUpdate) => isNew(update) && !context.includes(updateHead(update.section));
+  const isLost = (update: PrefixUpdate) =>
+    isNew(update) && !context.includes(updateHead(templates.texts, update.section));
   const lostTokens = updates
     .filter((update) => update.section !== "" && isLost(update))
     .reduce((sum, { tokens }) => sum + tokens, 0);

@@ -75,7 +75,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
         const replayed = await replayContext(assembly, tenantId, request.receiptId);
         const { rest, history, receipt } = replayed;
         const { cachePlan, sessionId } = receipt;
-        const sent = { history, cachePlan, sessionId };
+        const sent = { history, cachePlan, sessionId, texts: replayed.texts };
         return withBody({
           ...replayed,
           rendered: await renderContext(assembly, rest, sent, request.render, signal),

@@ -71,7 +71,8 @@ function checkPersona(checker: Checker, field: string, persona: body.Persona): v
     checker.text(`${at}.trigger`, prompt.trigger, { min: 1, max: 64 });
     checker.text(`${at}.content`, prompt.content, { min: 1, max: 65_536, unit: "bytes", content: true });
   }
-  checkCapabilities(checker, `${field}.enabled_capabilities`, persona.enabledCapabilities);
+  if (persona.enabledCapabilities)
+    checkCapabilities(checker, `${field}.enabled_capabilities.names`, persona.enabledCapabilities.names);
   const { memory, model } = persona;
   if (memory?.recallLimit !== undefined)
     checker.number(`${field}.memory.recall_limit`, memory.recallLimit, 0, 1_000);

@@ -22,6 +22,7 @@ const receiptShape = new TableShape<StoredReceipt>("receipts", [
   ["contextWire", "context_wire", "bytes"],
   ["systemHash", "system_hash", "bytes"],
   ["toolsHash", "tools_hash", "bytes"],
+  ["templatesHash", "templates_hash", "bytes"],
   ["createdUs", "created_us", "bigint"],
 ]);
 
@@ -84,7 +85,9 @@ export class ReceiptStore implements MemoryUse {
   add(receipt: StoredReceipt, layers: readonly Buffer[]): Promise<void> {
     if (this.database.lost.aborted) return Promise.resolve();
     const { tenantId } = receipt;
-    const blobs = [receipt.systemHash, receipt.toolsHash].flatMap((hash, index): Blob[] => {
+    const hashes = [receipt.systemHash, receipt.toolsHash, receipt.templatesHash];
+    const blobs = hashes.flatMap((hash, index): Blob[] => {
+      if (!hash) return [];
       const key = blobKey(tenantId, hash);
       return this.stored.get(key) ? [] : [{ key, tenantId, hash, bytes: layers[index]! }];
     });
@@ -109,13 +112,14 @@ export class ReceiptStore implements MemoryUse {
     if (waiting) return waiting;
     const row = await this.reading(() => this.database.reader.receipt.findFirst({ where: { tenantId, id } }));
     if (!row) return undefined;
-    const { wire, contextWire, systemHash, toolsHash } = row;
+    const { wire, contextWire, systemHash, toolsHash, templatesHash } = row;
     return {
       ...row,
       wire: Buffer.from(wire),
       contextWire: Buffer.from(contextWire),
       systemHash: Buffer.from(systemHash),
       toolsHash: Buffer.from(toolsHash),
+      templatesHash: templatesHash && Buffer.from(templatesHash),
     };
   }
 
@@ -161,7 +165,7 @@ export class ReceiptStore implements MemoryUse {
       const { count } = await tx.receipt.deleteMany({ where: { createdUs: { lt: olderThanUs } } });
       if (count > 0) {
         await tx.$executeRawUnsafe(
-          "DELETE FROM receipt_blobs WHERE NOT EXISTS (SELECT 1 FROM receipts r WHERE r.tenant_id = receipt_blobs.tenant_id AND (r.system_hash = receipt_blobs.hash OR r.tools_hash = receipt_blobs.hash))",
+          "DELETE FROM receipt_blobs WHERE NOT EXISTS (SELECT 1 FROM receipts r WHERE r.tenant_id = receipt_blobs.tenant_id AND (r.system_hash = receipt_blobs.hash OR r.tools_hash = receipt_blobs.hash OR r.templates_hash = receipt_blobs.hash))",
         );
       }
       return count;

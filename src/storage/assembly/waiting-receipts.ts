@@ -11,10 +11,12 @@ export interface StoredReceipt {
   readonly contextWire: Buffer;
   readonly systemHash: Buffer;
   readonly toolsHash: Buffer;
+  /** Of the words that models read; null for receipts of a time when they could not be replaced. */
+  readonly templatesHash: Buffer | null;
   readonly createdUs: bigint;
 }
 
-/** A system prompt or tools, as they are stored. */
+/** A system prompt, tools or templates, as they are stored. */
 export interface Blob {
   readonly key: string;
   readonly tenantId: string;

@@ -27,7 +27,7 @@ export type ParentTurn = Pick<
 /** What a write to a session's thread needs to know of the session. */
 export type SessionHead = Pick<
   SessionRow,
-  "tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence"
+  "tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath"
 >;
 
 /** What an assembly needs to know of a session beside its thread. */
@@ -96,6 +96,7 @@ export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["headBranchId", "head_branch_id", "text"],
   ["headDepth", "head_depth", "int"],
   ["headSequence", "head_sequence", "int"],
+  ["workspacePath", "workspace_path", "text"],
 ]);
 
 export const sessionMemoryShape = new TableShape<SessionMemory>("sessions", [

@@ -37,6 +37,15 @@ describe("quire capsule", () => {
     expect(await capsule("put", "copy", fileOf(latest.out))).toMatchObject({ code: 0 });
   });
 
+  it("keeps capabilities that are none apart from those that are not given", async () => {
+    const none = { persona: { corePrompt: "one", enabledCapabilities: { names: [] } } };
+    await capsule("put", "none", fileOf(none));
+    const { persona } = JSON.parse((await capsule("show", "none")).out) as typeof none;
+    expect(persona.enabledCapabilities).toBeDefined();
+    await capsule("put", "all", fileOf(body("one")));
+    expect(JSON.parse((await capsule("show", "all")).out)).toEqual(body("one"));
+  });
+
   it("shows an earlier version, as a process, too", async () => {
     await capsule("put", "old", fileOf(body("one")));
     await capsule("put", "old", fileOf(body("two")));

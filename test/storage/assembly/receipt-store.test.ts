@@ -19,6 +19,7 @@ function receipt(at: number, bytes: number, prompt = `prompt ${at}`): StoredRece
     contextWire: Buffer.alloc(0),
     systemHash: Buffer.from(prompt.padEnd(32)),
     toolsHash: Buffer.from("no tools".padEnd(32)),
+    templatesHash: null,
     createdUs: BigInt(at),
   };
 }
@@ -160,5 +161,21 @@ describe("receipts that wait to be written", () => {
     expect(await ids(database)).toHaveLength(20);
     expect(writes).toHaveLength(3);
     expect(warnings).toEqual([]);
+  });
+});
+
+describe("receipts that are old", () => {
+  test("go with the templates that no other one names, and those that one names stay", async () => {
+    const { store, layers } = await openStore();
+    const named = (at: number, templates: string) => ({
+      ...receipt(at, 1),
+      templatesHash: Buffer.from(templates.padEnd(32)),
+    });
+    for (const [at, templates] of ["gone", "kept", "kept"].entries())
+      store.add(named(at, templates), [...layers, Buffer.from(templates)]);
+    expect(await store.forget(2n)).toBe(2);
+    const found = (templates: string) => store.findBlob(tenantId, Buffer.from(templates.padEnd(32)));
+    expect((await found("kept"))?.toString()).toBe("kept");
+    expect(await found("gone")).toBeUndefined();
   });
 });

@@ -360,17 +360,20 @@ export interface Event {
   readonly content: readonly Part[];
   /** timezone is the user's, as in "Europe/Vienna": at most 64 characters. UTC when empty. */
   readonly timezone: string;
-  /** platform is where it came from, as in "slack": at most 128 characters. */
+  /** platform is where it came from, as in "slack": at most 128 characters. A worker does not see it. */
   readonly platform: string;
-  /** actions are what can be done there: at most 64, each of 1 to 128 characters. */
+  /** actions are what can be done there: at most 64, each of 1 to 128 characters. Shown only with a platform. */
   readonly actions: readonly string[];
   /** hooks are texts that hooks put in: at most 64. */
   readonly hooks: readonly HookInjection[];
   /** attachments are files that the user pointed at: at most 256. */
   readonly attachments: readonly Attachment[];
-  /** metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. */
+  /**
+   * metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. They are
+   * shown in the current message, one line each and sorted by key.
+   */
   readonly metadata: { [key: string]: string };
-  /** identity is who sent it: at most 256 characters. */
+  /** identity is who sent it: at most 256 characters. It is shown in the current message, on one line. */
   readonly identity: string;
   /** triggers fire the capsule's injection prompts of these names: at most 64, each of 1 to 64 characters. */
   readonly triggers: readonly string[];
@@ -648,7 +651,7 @@ export interface AssembledContext {
   readonly permissionsGranted: readonly string[];
   /** source_event_id is the id of the event. */
   readonly sourceEventId: string;
-  /** workspace_path is the root of the workspace. */
+  /** workspace_path is the root of the workspace; the session's own when the request names none. */
   readonly workspacePath: string;
   /** assembly_id names this assembly; RecordTurn and BeginTurn take it, and GetReceipt. */
   readonly assemblyId: string;
@@ -694,7 +697,7 @@ export interface Candidate {
 
 /** InputHash names something that a context was made from. */
 export interface InputHash {
-  /** kind is what it is, as in "capsule", "document", "toolset", "templates". */
+  /** kind is what it is, as in "capsule", "document", "toolset", "templates", "event". */
   readonly kind: string;
   /** name is which one. */
   readonly name: string;

@@ -212,7 +212,7 @@ export interface Resolved {
   readonly lanes:
     | LaneShares
     | undefined;
-  /** workspace_path is the root of the workspace. */
+  /** workspace_path is the root of the workspace; the session's own when the request names none. */
   readonly workspacePath: string;
 }
 

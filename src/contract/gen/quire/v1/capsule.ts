@@ -117,10 +117,21 @@ export interface Persona {
   readonly memory:
     | MemorySettings
     | undefined;
-  /** enabled_capabilities are the tools and capabilities that it may use, by name: at most 1,024, each of 1 to 256 characters. All when empty. */
-  readonly enabledCapabilities: readonly string[];
+  /**
+   * enabled_capabilities are the tools and capabilities that it may use: all of them when absent, none when it is
+   * there without names. What it may not use is not shown in the environment either.
+   */
+  readonly enabledCapabilities:
+    | CapabilityList
+    | undefined;
   /** model is what it runs on unless a request says otherwise. */
   readonly model: ModelDefaults | undefined;
+}
+
+/** CapabilityList names tools and capabilities. */
+export interface CapabilityList {
+  /** names are theirs: at most 1,024, each of 1 to 256 characters. */
+  readonly names: readonly string[];
 }
 
 /** InjectionPrompt is text that is put into the context when its trigger fires. */
@@ -460,7 +471,7 @@ function createBasePersona(): Persona {
     injectionPrompts: [],
     knobs: undefined,
     memory: undefined,
-    enabledCapabilities: [],
+    enabledCapabilities: undefined,
     model: undefined,
   };
 }
@@ -479,8 +490,8 @@ export const Persona: MessageFns<Persona> = {
     if (message.memory !== undefined) {
       MemorySettings.encode(message.memory, writer.uint32(34).fork()).join();
     }
-    for (const v of message.enabledCapabilities) {
-      writer.uint32(42).string(v!);
+    if (message.enabledCapabilities !== undefined) {
+      CapabilityList.encode(message.enabledCapabilities, writer.uint32(42).fork()).join();
     }
     if (message.model !== undefined) {
       ModelDefaults.encode(message.model, writer.uint32(50).fork()).join();
@@ -538,7 +549,7 @@ export const Persona: MessageFns<Persona> = {
               break;
             }
 
-            message.enabledCapabilities.push(reader.string());
+            message.enabledCapabilities = CapabilityList.decode(reader, reader.uint32());
             continue;
           }
           case 6: {
@@ -572,10 +583,67 @@ export const Persona: MessageFns<Persona> = {
     message.memory = (object.memory !== undefined && object.memory !== null)
       ? MemorySettings.fromPartial(object.memory)
       : undefined;
-    message.enabledCapabilities = object.enabledCapabilities?.map((e) => e) || [];
+    message.enabledCapabilities = (object.enabledCapabilities !== undefined && object.enabledCapabilities !== null)
+      ? CapabilityList.fromPartial(object.enabledCapabilities)
+      : undefined;
     message.model = (object.model !== undefined && object.model !== null)
       ? ModelDefaults.fromPartial(object.model)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseCapabilityList(): CapabilityList {
+  return { names: [] };
+}
+
+export const CapabilityList: MessageFns<CapabilityList> = {
+  encode(message: CapabilityList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.names) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CapabilityList {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCapabilityList() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CapabilityList>): CapabilityList {
+    return CapabilityList.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CapabilityList>): CapabilityList {
+    const message = createBaseCapabilityList() as any;
+    message.names = object.names?.map((e) => e) || [];
     return message;
   },
 };

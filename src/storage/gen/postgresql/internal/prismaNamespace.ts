@@ -2091,6 +2091,7 @@ export const ReceiptScalarFieldEnum = {
   contextWire: 'contextWire',
   systemHash: 'systemHash',
   toolsHash: 'toolsHash',
+  templatesHash: 'templatesHash',
   createdUs: 'createdUs'
 } as const
 

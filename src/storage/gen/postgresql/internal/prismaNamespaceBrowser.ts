@@ -299,6 +299,7 @@ export const ReceiptScalarFieldEnum = {
   contextWire: 'contextWire',
   systemHash: 'systemHash',
   toolsHash: 'toolsHash',
+  templatesHash: 'templatesHash',
   createdUs: 'createdUs'
 } as const
 

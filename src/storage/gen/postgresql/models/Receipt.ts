@@ -42,6 +42,7 @@ export type ReceiptMinAggregateOutputType = {
   contextWire: runtime.Bytes | null
   systemHash: runtime.Bytes | null
   toolsHash: runtime.Bytes | null
+  templatesHash: runtime.Bytes | null
   createdUs: bigint | null
 }
 
@@ -53,6 +54,7 @@ export type ReceiptMaxAggregateOutputType = {
   contextWire: runtime.Bytes | null
   systemHash: runtime.Bytes | null
   toolsHash: runtime.Bytes | null
+  templatesHash: runtime.Bytes | null
   createdUs: bigint | null
 }
 
@@ -64,6 +66,7 @@ export type ReceiptCountAggregateOutputType = {
   contextWire: number
   systemHash: number
   toolsHash: number
+  templatesHash: number
   createdUs: number
   _all: number
 }
@@ -85,6 +88,7 @@ export type ReceiptMinAggregateInputType = {
   contextWire?: true
   systemHash?: true
   toolsHash?: true
+  templatesHash?: true
   createdUs?: true
 }
 
@@ -96,6 +100,7 @@ export type ReceiptMaxAggregateInputType = {
   contextWire?: true
   systemHash?: true
   toolsHash?: true
+  templatesHash?: true
   createdUs?: true
 }
 
@@ -107,6 +112,7 @@ export type ReceiptCountAggregateInputType = {
   contextWire?: true
   systemHash?: true
   toolsHash?: true
+  templatesHash?: true
   createdUs?: true
   _all?: true
 }
@@ -205,6 +211,7 @@ export type ReceiptGroupByOutputType = {
   contextWire: runtime.Bytes
   systemHash: runtime.Bytes
   toolsHash: runtime.Bytes
+  templatesHash: runtime.Bytes | null
   createdUs: bigint
   _count: ReceiptCountAggregateOutputType | null
   _avg: ReceiptAvgAggregateOutputType | null
@@ -239,6 +246,7 @@ export type ReceiptWhereInput = {
   contextWire?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
   systemHash?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
   toolsHash?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
+  templatesHash?: Prisma.BytesNullableFilter<"Receipt"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntFilter<"Receipt"> | bigint | number
 }
 
@@ -250,6 +258,7 @@ export type ReceiptOrderByWithRelationInput = {
   contextWire?: Prisma.SortOrder
   systemHash?: Prisma.SortOrder
   toolsHash?: Prisma.SortOrder
+  templatesHash?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
 }
 
@@ -265,6 +274,7 @@ export type ReceiptWhereUniqueInput = Prisma.AtLeast<{
   contextWire?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
   systemHash?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
   toolsHash?: Prisma.BytesFilter<"Receipt"> | runtime.Bytes
+  templatesHash?: Prisma.BytesNullableFilter<"Receipt"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntFilter<"Receipt"> | bigint | number
 }, "tenantId_id">
 
@@ -276,6 +286,7 @@ export type ReceiptOrderByWithAggregationInput = {
   contextWire?: Prisma.SortOrder
   systemHash?: Prisma.SortOrder
   toolsHash?: Prisma.SortOrder
+  templatesHash?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   _count?: Prisma.ReceiptCountOrderByAggregateInput
   _avg?: Prisma.ReceiptAvgOrderByAggregateInput
@@ -295,6 +306,7 @@ export type ReceiptScalarWhereWithAggregatesInput = {
   contextWire?: Prisma.BytesWithAggregatesFilter<"Receipt"> | runtime.Bytes
   systemHash?: Prisma.BytesWithAggregatesFilter<"Receipt"> | runtime.Bytes
   toolsHash?: Prisma.BytesWithAggregatesFilter<"Receipt"> | runtime.Bytes
+  templatesHash?: Prisma.BytesNullableWithAggregatesFilter<"Receipt"> | runtime.Bytes | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Receipt"> | bigint | number
 }
 
@@ -306,6 +318,7 @@ export type ReceiptCreateInput = {
   contextWire: runtime.Bytes
   systemHash: runtime.Bytes
   toolsHash: runtime.Bytes
+  templatesHash?: runtime.Bytes | null
   createdUs: bigint | number
 }
 
@@ -317,6 +330,7 @@ export type ReceiptUncheckedCreateInput = {
   contextWire: runtime.Bytes
   systemHash: runtime.Bytes
   toolsHash: runtime.Bytes
+  templatesHash?: runtime.Bytes | null
   createdUs: bigint | number
 }
 
@@ -328,6 +342,7 @@ export type ReceiptUpdateInput = {
   contextWire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   systemHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   toolsHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  templatesHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
@@ -339,6 +354,7 @@ export type ReceiptUncheckedUpdateInput = {
   contextWire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   systemHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   toolsHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  templatesHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
@@ -350,6 +366,7 @@ export type ReceiptCreateManyInput = {
   contextWire: runtime.Bytes
   systemHash: runtime.Bytes
   toolsHash: runtime.Bytes
+  templatesHash?: runtime.Bytes | null
   createdUs: bigint | number
 }
 
@@ -361,6 +378,7 @@ export type ReceiptUpdateManyMutationInput = {
   contextWire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   systemHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   toolsHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  templatesHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
@@ -372,6 +390,7 @@ export type ReceiptUncheckedUpdateManyInput = {
   contextWire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   systemHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   toolsHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  templatesHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
@@ -388,6 +407,7 @@ export type ReceiptCountOrderByAggregateInput = {
   contextWire?: Prisma.SortOrder
   systemHash?: Prisma.SortOrder
   toolsHash?: Prisma.SortOrder
+  templatesHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
 }
 
@@ -403,6 +423,7 @@ export type ReceiptMaxOrderByAggregateInput = {
   contextWire?: Prisma.SortOrder
   systemHash?: Prisma.SortOrder
   toolsHash?: Prisma.SortOrder
+  templatesHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
 }
 
@@ -414,6 +435,7 @@ export type ReceiptMinOrderByAggregateInput = {
   contextWire?: Prisma.SortOrder
   systemHash?: Prisma.SortOrder
   toolsHash?: Prisma.SortOrder
+  templatesHash?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
 }
 
@@ -431,6 +453,7 @@ export type ReceiptSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   contextWire?: boolean
   systemHash?: boolean
   toolsHash?: boolean
+  templatesHash?: boolean
   createdUs?: boolean
 }, ExtArgs["result"]["receipt"]>
 
@@ -442,6 +465,7 @@ export type ReceiptSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   contextWire?: boolean
   systemHash?: boolean
   toolsHash?: boolean
+  templatesHash?: boolean
   createdUs?: boolean
 }, ExtArgs["result"]["receipt"]>
 
@@ -453,6 +477,7 @@ export type ReceiptSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   contextWire?: boolean
   systemHash?: boolean
   toolsHash?: boolean
+  templatesHash?: boolean
   createdUs?: boolean
 }, ExtArgs["result"]["receipt"]>
 
@@ -464,10 +489,11 @@ export type ReceiptSelectScalar = {
   contextWire?: boolean
   systemHash?: boolean
   toolsHash?: boolean
+  templatesHash?: boolean
   createdUs?: boolean
 }
 
-export type ReceiptOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "wire" | "contextWire" | "systemHash" | "toolsHash" | "createdUs", ExtArgs["result"]["receipt"]>
+export type ReceiptOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "wire" | "contextWire" | "systemHash" | "toolsHash" | "templatesHash" | "createdUs", ExtArgs["result"]["receipt"]>
 
 export type $ReceiptPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Receipt"
@@ -480,6 +506,7 @@ export type $ReceiptPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     contextWire: runtime.Bytes
     systemHash: runtime.Bytes
     toolsHash: runtime.Bytes
+    templatesHash: runtime.Bytes | null
     createdUs: bigint
   }, ExtArgs["result"]["receipt"]>
   composites: {}
@@ -911,6 +938,7 @@ export interface ReceiptFieldRefs {
   readonly contextWire: Prisma.FieldRef<"Receipt", 'Bytes'>
   readonly systemHash: Prisma.FieldRef<"Receipt", 'Bytes'>
   readonly toolsHash: Prisma.FieldRef<"Receipt", 'Bytes'>
+  readonly templatesHash: Prisma.FieldRef<"Receipt", 'Bytes'>
   readonly createdUs: Prisma.FieldRef<"Receipt", 'BigInt'>
 }
     

@@ -2088,6 +2088,7 @@ export const ReceiptScalarFieldEnum = {
   contextWire: 'contextWire',
   systemHash: 'systemHash',
   toolsHash: 'toolsHash',
+  templatesHash: 'templatesHash',
   createdUs: 'createdUs'
 } as const
 

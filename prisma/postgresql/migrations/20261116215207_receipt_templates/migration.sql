@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "receipts" ADD COLUMN     "templates_hash" BYTEA;
