@@ -51,8 +51,8 @@ describe("a turn that names its assembly", () => {
         documents: [{ path: "AGENTS.md" }, {}, {}, {}],
         environment: { capabilityCount: 4 },
       },
-      event: { id: "event-7", platform: "slack", hookCount: 1 },
-      attachments: [{ path: "ticket.pdf", lines: [3, 9] }],
+      event: { id: "event-7", platform: "slack", hooks: ["weather"] },
+      attachments: [{ path: "ticket.pdf", firstLine: 3, lastLine: 9 }],
     });
   });
 

@@ -27,7 +27,8 @@ const catalogue = parseCatalogue(
   }),
 );
 const claude = findModel(catalogue, "claude-a");
-const catalogueScale = { exact: false, ratio: 1.25, margin: 0.15, version: 0, evidence: 0 };
+const vocabulary = "o200k_base";
+const catalogueScale = { vocabulary, exact: false, ratio: 1.25, margin: 0.15, version: 0, evidence: 0 };
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
@@ -128,7 +129,7 @@ describe("a calibrator", () => {
     calibrator.observe("a", "claude-a", { countedTokens: 199, inputTokens: 400 });
     await calibrator.flush();
     expect(await new CalibrationStore(database).list("a")).toEqual([]);
-    const exact = { exact: true, ratio: 1, margin: 0, version: 0, evidence: 0 };
+    const exact = { vocabulary, exact: true, ratio: 1, margin: 0, version: 0, evidence: 0 };
     expect(await calibrator.scaleFor("a", findModel(catalogue, "gpt-x"))).toEqual(exact);
     expect(await calibrator.scaleFor("a", findModel(catalogue, ""))).toEqual(catalogueScale);
   });

@@ -346,7 +346,7 @@ describe("ListSessions", () => {
         fields: ["page_token"],
       });
     }
-    expect(await failure(ledger.listSessions({ pageToken: "x".repeat(1_025) }))).toMatchObject({
+    expect(await failure(ledger.listSessions({ pageToken: "x".repeat(2_049) }))).toMatchObject({
       reason: "INVALID_FIELD",
     });
     expect(await failure(ledger.listSessions({ pageSize: 1_001 }))).toMatchObject({ fields: ["page_size"] });

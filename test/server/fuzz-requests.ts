@@ -2,7 +2,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import * as wire from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
-import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
+import { SessionDefaults, TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { onePartOfEach, said } from "../ledger/message-parts.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
@@ -49,6 +49,13 @@ const details = {
   metadata: { k: "v" },
 };
 
+const defaults = SessionDefaults.fromPartial({
+  capsule: "c",
+  model: "m",
+  scope: { capabilities: ["s"] },
+  tools: { tools: [{ name: "t", inputSchemaJson: "{}" }] },
+});
+
 /** For each method a request that is right, so that what is done to it meets all of the code behind. */
 const right: {
   readonly [Method in FuzzRequest["method"]]: (scene: FuzzScene, random: Random) => Uint8Array;
@@ -66,6 +73,7 @@ const right: {
           task: "t",
           taskStatus: TaskStatus.RUNNING,
         },
+        defaults,
       }),
     ).finish(),
   getSession: ({ session }) => wire.GetSessionRequest.encode({ session }).finish(),
@@ -84,6 +92,7 @@ const right: {
         workspacePath: "/x",
         setMetadata: { c: "3" },
         removeMetadata: ["a"],
+        defaults,
         headTurnId,
         expectedHeadTurnId: headTurnId,
       }),

@@ -39,7 +39,7 @@ const refused: readonly (readonly [field: string, call: () => Promise<unknown>])
   ["name", () => client.getWorkspace({})],
   ["name", () => client.deleteWorkspace({})],
   ["page_size", () => client.listWorkspaces({ pageSize: 1_001 })],
-  ["page_token", () => client.listWorkspaces({ pageToken: long(1_025) })],
+  ["page_token", () => client.listWorkspaces({ pageToken: long(2_049) })],
   ["workspace", () => client.putDocuments({})],
   [
     "documents",
