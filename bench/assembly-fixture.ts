@@ -102,9 +102,9 @@ export class AssemblyFixture {
   }
 
   async fork(label: string, turnId: string): Promise<void> {
-    const from = { $case: "turnId" as const, value: turnId };
+    const start = { $case: "turnId" as const, value: turnId };
     await forkSession(this.engine.ledger, noKey("ForkSession"), {
-      from,
+      start,
       label,
       workspacePath: "",
       metadata: {},
@@ -134,7 +134,7 @@ export function contextRequest(session: string, budget: number): ContextRequest 
     toolset: "tools",
     model,
     // The floor cuts, too; and one thread serves several budgets here, of which the smallest would compact it for all.
-    settings: { modelLimits, reserveToolTokens: 0, compressionStrategy: "window" },
+    settings: { modelLimits, reserveToolTokens: 0, compressionStrategy: "COMPRESSION_STRATEGY_WINDOW" },
     event: { id: "e", content: [text(prose(seeded(5), 200))], platform: "chat", timezone: "UTC" },
   });
 }

@@ -25,10 +25,10 @@ export class GrowingForks {
 
   async fork(): Promise<void> {
     for (let at = 0; at < this.count; at++) {
-      const from = { $case: "session" as const, value: String(this.length) };
+      const start = { $case: "session" as const, value: String(this.length) };
       await this.service.unary(
         LedgerServiceService.forkSession.path,
-        encoded(ForkSessionRequest, { from, label: this.label(at) }),
+        encoded(ForkSessionRequest, { start, label: this.label(at) }),
       );
       this.held.push(wire.HeldContext.create());
       await this.assemble(at);

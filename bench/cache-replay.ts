@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HistoryReplay } from "../src/contract/gen/quire/v1/assembly.js";
-import type { Resolved } from "../src/contract/gen/quire/v1/assembly_service.js";
+import type { AssemblyResolved } from "../src/contract/gen/quire/v1/assembly_service.js";
 import type { PrefixPolicy } from "../src/contract/gen/quire/v1/context_settings.js";
 import { Message, MessageRole, type Part, ToolCallPart } from "../src/contract/gen/quire/v1/message.js";
 import type { CachePlan } from "../src/contract/gen/quire/v1/prompt_cache.js";
@@ -46,7 +46,7 @@ export interface PeerInput {
 
 /** The events of an assembly that matter here. */
 interface Assembled {
-  readonly resolved: Resolved;
+  readonly resolved: AssemblyResolved;
   readonly plan: CachePlan;
   readonly body: Buffer;
   readonly system: string;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Calibrator } from "./assembly/calibrator.js";
 import { Compactor } from "./assembly/compaction/compactor.js";
 import { extractiveSummarizer, transcribe } from "./assembly/compaction/fold-threads.js";
+import { PlanSeal } from "./assembly/compaction/plan-seal.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
 import { RecentReceipts } from "./assembly/recent-receipts.js";
 import { createSystemCache } from "./assembly/system.js";
@@ -32,6 +33,7 @@ import { Offload } from "./offload/offload.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
+import { sharedSecret } from "./storage/shared-secret.js";
 import { asStorageError } from "./storage/storage-error.js";
 import { summarizerSet } from "./summarizers/summarizer-set.js";
 import type { Logger } from "./telemetry/logger.js";
@@ -129,7 +131,9 @@ export async function openEngine(
     warn("calibrations could not be read or written"),
     caches,
   );
+  const planSeal = new PlanSeal(await sharedSecret(database, "compaction plans"));
   const assembly: AssemblyDeps = {
+    planSeal,
     ledger,
     compactor,
     calibrator,

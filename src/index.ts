@@ -68,18 +68,18 @@ export async function createQuire(
 
 export { ConfigError } from "./config/load-config.js";
 export type {
+  AgentEvent,
   AssembledContext,
-  Candidate,
-  Event,
+  ContextCandidate,
   HistoryLayer,
+  PromptSection,
   Receipt,
-  Section,
   TokenBudget,
 } from "./contract/gen/quire/v1/assembly.js";
 export {
+  BudgetLane,
   ConceptualLayer,
   HistoryReplay,
-  Lane,
   PhysicalLayer,
   ToolApproval,
 } from "./contract/gen/quire/v1/assembly.js";

@@ -79,8 +79,8 @@ func run(address string) error {
 	question := text("When will it be here?")
 	request := &quire.ContextRequest{
 		Session: label,
-		Capsule: proto.String(label),
-		Event: &quire.Event{
+		Capsule: &label,
+		Event: &quire.AgentEvent{
 			Source:   quire.EventSource_EVENT_SOURCE_HUMAN,
 			Content:  []*quire.Part{question},
 			Timezone: "Europe/Vienna",
@@ -107,8 +107,8 @@ func run(address string) error {
 	second, err := ledger.RecordTurn(ctx, &quire.RecordTurnRequest{
 		RequestId:    label + "-2",
 		Session:      label,
-		ParentTurnId: folded.ParentTurnId,
-		AssemblyId:   folded.AssemblyId,
+		ParentTurnId: &folded.ParentTurnId,
+		AssemblyId:   &folded.AssemblyId,
 		Messages:     []*quire.Message{says(user, question)},
 		Result:       &quire.AgentResult{Messages: []*quire.Message{says(assistant, text("On Thursday."))}},
 	})
@@ -119,7 +119,7 @@ func run(address string) error {
 	if err != nil {
 		return err
 	}
-	if !equal(kept.Result.Messages[0].ContextParts, folded.CurrentMessage.ContextParts) {
+	if !equal(kept.GetTurn().Result.Messages[0].ContextParts, folded.CurrentMessage.ContextParts) {
 		return fmt.Errorf("the context that was sent is not kept")
 	}
 	fmt.Printf("recorded   turn %d, with the context that was sent\n", second.Turn.Depth)
@@ -127,7 +127,7 @@ func run(address string) error {
 	// An error says what is wrong, and where. Nothing was written.
 	_, err = ledger.RecordTurn(ctx, &quire.RecordTurnRequest{
 		Session:      label,
-		ParentTurnId: second.HeadTurnId,
+		ParentTurnId: &second.HeadTurnId,
 		Messages:     []*quire.Message{says(tool, result("call_9", "?"))},
 	})
 	reason, fields := reasonAndFields(err)

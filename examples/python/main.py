@@ -106,7 +106,7 @@ def main(address: str) -> None:
 
     # What should the model see now? Layer by layer, or the same at once.
     question = text("When will it be here?")
-    event = assembly_pb2.Event(source=EventSource.EVENT_SOURCE_HUMAN, content=[question], timezone="Europe/Vienna")
+    event = assembly_pb2.AgentEvent(source=EventSource.EVENT_SOURCE_HUMAN, content=[question], timezone="Europe/Vienna")
     tool = Tool(name="find_order", description="Finds an order.", input_schema_json='{"type": "object"}')
     request = assembly_service_pb2.ContextRequest(session=label, capsule=label, event=event, tools=[tool])
     context = fold(assembly.Assemble(assembly_service_pb2.AssembleRequest(context=request), timeout=SECONDS))
@@ -130,7 +130,7 @@ def main(address: str) -> None:
         ),
         timeout=SECONDS,
     )
-    kept = ledger.GetTurn(ledger_service_pb2.GetTurnRequest(turn_id=second.turn.id), timeout=SECONDS).result.messages[0]
+    kept = ledger.GetTurn(ledger_service_pb2.GetTurnRequest(turn_id=second.turn.id), timeout=SECONDS).turn.result.messages[0]
     assert list(kept.context_parts) == list(context.current_message.context_parts)
     print(f"recorded   turn {second.turn.depth}, with the context that was sent")
 

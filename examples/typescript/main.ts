@@ -92,7 +92,8 @@ const second = await unary(
   }),
 );
 const kept = await unary(ledger, ledger.getTurn, GetTurnRequest.create({ turnId: second.turn?.id ?? "" }));
-assert.deepEqual(kept.result?.messages[0]?.contextParts, folded.currentMessage?.contextParts);
+assert(kept.found?.$case === "turn");
+assert.deepEqual(kept.found.value.result?.messages[0]?.contextParts, folded.currentMessage?.contextParts);
 console.log(`recorded   turn ${second.turn?.depth}, with the context that was sent`);
 
 // An error says what is wrong, and where. Nothing was written.

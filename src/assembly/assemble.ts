@@ -28,6 +28,7 @@ export type AssemblyEvent =
   | { readonly kind: "rendered"; readonly rendered: RenderedBody }
   | {
       readonly kind: "completed";
+      readonly sessionId: string;
       readonly use: ContextUse;
       readonly cache: CacheStage;
       readonly context: AssembledContext;
@@ -67,7 +68,7 @@ export async function* assemble(
   const current = await buildCurrent(deps, resolved, planned, prefix.updates, system.injected);
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
-  const state = await readHistory(deps, resolved, planned, others, signal, prefix.cause !== "");
+  const state = await readHistory(deps, resolved, planned, others, signal, prefix.cause !== undefined);
   const compacting = compactHistory(deps, resolved, state, limits);
   let step = await compacting.next();
   for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };
@@ -84,5 +85,5 @@ export async function* assemble(
   if (rendered) yield { kind: "rendered", rendered };
   const contextWire = Buffer.from(AssembledContext.encode(context).finish());
   if (!request.dryRun) await keepReceipt(deps, resolved, stages, use, cache, contextWire);
-  yield { kind: "completed", use, cache, context, contextWire };
+  yield { kind: "completed", sessionId: resolved.session.id, use, cache, context, contextWire };
 }

@@ -1,11 +1,13 @@
 import type { LanePlan } from "../budget/limits.js";
 import { unscaled } from "../budget/token-scale.js";
+import type { ContextCandidate } from "../contract/gen/quire/v1/assembly.js";
 import {
+  BudgetLane,
   ConceptualLayer,
   type ContextHashes,
-  Lane,
   type TokenBudget,
 } from "../contract/gen/quire/v1/assembly.js";
+import type { Floor } from "../domain/compaction.js";
 import { sha256 } from "../domain/hash.js";
 import type { CurrentStage } from "./current-message.js";
 import type { HistoryStage } from "./history.js";
@@ -26,15 +28,15 @@ export interface ContextUse {
   readonly budget: TokenBudget;
   readonly hashes: ContextHashes;
   readonly warnings: readonly string[];
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
 }
 
 const laneOrder = [
-  [Lane.SYSTEM, "system"],
-  [Lane.HISTORY, "history"],
-  [Lane.MEMORY, "memory"],
-  [Lane.TOOLS, "tools"],
-  [Lane.BUFFER, "buffer"],
+  [BudgetLane.SYSTEM, "system"],
+  [BudgetLane.HISTORY, "history"],
+  [BudgetLane.MEMORY, "memory"],
+  [BudgetLane.TOOLS, "tools"],
+  [BudgetLane.BUFFER, "buffer"],
 ] as const;
 
 /** What the context may use, before any of it is. */
@@ -85,7 +87,13 @@ function budgetOf(
   layers: TokenBudget["layers"],
   isCounted: boolean,
 ): TokenBudget {
-  const { limits, lanes } = plan;
+  const { limits, lanes, historyCap = lanes.history, memoryReserve } = plan;
+  const { available } = limits;
+  const planned = {
+    ...lanes,
+    history: Math.min(historyCap, available),
+    memory: Math.min(memoryReserve, available),
+  };
   const total = used.system + used.history + used.memory + used.tools + used.buffer;
   const { vocabulary, exact, ratio, margin, version } = resolved.scale;
   return {
@@ -105,7 +113,7 @@ function budgetOf(
     lanes: laneOrder.map(([lane, name]) => ({
       lane,
       share: resolved.derived.lanes[name],
-      planned: lanes[name],
+      planned: planned[name],
       used: used[name],
     })),
     layers,
@@ -113,7 +121,12 @@ function budgetOf(
     ratio,
     margin,
     calibrationVersion: version,
-    countedTokens: isCounted ? unscaled(resolved.scale, total) : 0,
+    countedTokens: isCounted ? unscaled(resolved.scale, total) : undefined,
     vocabulary,
   };
+}
+
+/** Everything that could have gone into the context, layer by layer. */
+export function candidatesOf({ tools, system, history, current }: Stages): readonly ContextCandidate[] {
+  return [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates];
 }

@@ -1,8 +1,8 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
-import { assemble, type CallLimits } from "./assemble.js";
-import type { Stages } from "./budget-use.js";
+import { type AssemblyEvent, assemble, type CallLimits } from "./assemble.js";
+import { candidatesOf, type Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
 
 /** A whole context: its history as stored bytes (`history` of an AssembledContext), and everything else. */
@@ -21,31 +21,44 @@ export async function buildContext(
   tenantId: string,
   request: ContextRequest,
   limits: CallLimits = {},
+  includeCandidates = false,
 ): Promise<BuiltContext> {
   const stages: Partial<{ -readonly [Key in keyof Stages]: Stages[Key] }> = {};
-  let completed: { readonly context: AssembledContext; readonly contextWire: Buffer } | undefined;
+  let completed: Extract<AssemblyEvent, { kind: "completed" }> | undefined;
   let rendered: RenderedBody | undefined;
   for await (const event of assemble(deps, tenantId, { ...request, have: undefined }, limits)) {
     if (event.kind === "tools") stages.tools = event.tools;
     else if (event.kind === "system") stages.system = event.system;
     else if (event.kind === "history") stages.history = event.history;
+    else if (event.kind === "current") stages.current = event.current;
     else if (event.kind === "rendered") rendered = event.rendered;
     else if (event.kind === "completed") completed = event;
   }
   const { tools, system, history } = stages;
+  const { context, contextWire, sessionId, use, cache } = completed!;
   return {
     history: history!.allPieces(),
-    rest: { ...completed!.context, systemPrompt: system!.text, tools: tools!.tools },
-    contextWire: completed!.contextWire,
+    rest: {
+      ...context,
+      systemPrompt: system!.text,
+      tools: tools!.tools,
+      sessionId,
+      floors: use.floors,
+      cachePlan: cache.plan,
+      prefix: cache.prefix,
+      candidates: includeCandidates ? candidatesOf(stages as Stages) : [],
+    },
+    contextWire,
     rendered,
   };
 }
 
 const emptyContext = AssembledContext.create();
 
-/** The context in wire form: only the system prompt and the tools are encoded, the rest is there already. */
+/** The context in wire form: only what receipts keep apart is encoded, the rest is there already. */
 export function contextPieces({ history, contextWire, rest }: BuiltContext): Buffer[] {
-  const { systemPrompt, tools } = rest;
-  const layers = AssembledContext.encode({ ...emptyContext, systemPrompt, tools }).finish();
+  const { systemPrompt, tools, sessionId, floors, cachePlan, prefix, candidates } = rest;
+  const apart = { systemPrompt, tools, sessionId, floors, cachePlan, prefix, candidates };
+  const layers = AssembledContext.encode({ ...emptyContext, ...apart }).finish();
   return [...history, contextWire, Buffer.from(layers)];
 }

@@ -1,5 +1,11 @@
 import type { GetCacheReportResponse } from "../contract/gen/quire/v1/assembly_service.js";
-import type { CachePlan, CacheTurn, CacheUse } from "../contract/gen/quire/v1/prompt_cache.js";
+import {
+  type CachePlan,
+  type CacheTurn,
+  type CacheUse,
+  type ContextChange,
+  ContextChangeKind,
+} from "../contract/gen/quire/v1/prompt_cache.js";
 import { fromMicroseconds } from "../domain/clock.js";
 import type { TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
@@ -46,7 +52,7 @@ async function cacheTurn(deps: AssemblyDeps, row: TurnRow): Promise<CacheTurn> {
   const hitRate = inputTokens > 0 ? cachedInputTokens / inputTokens : 0;
   return {
     turnId: row.id,
-    receiptId: row.assemblyId ?? "",
+    assemblyId: row.assemblyId ?? "",
     model: row.model || (receipt?.model ?? ""),
     createTime: fromMicroseconds(row.createdUs),
     predicted,
@@ -54,16 +60,16 @@ async function cacheTurn(deps: AssemblyDeps, row: TurnRow): Promise<CacheTurn> {
     cachedInputTokens,
     cacheWriteTokens: Number(row.cacheWriteTokens ?? 0),
     hitRate,
-    missCause: row.inputTokens === null ? "" : missOf(predicted, cachedInputTokens),
+    missCause: row.inputTokens === null ? undefined : missOf(predicted, cachedInputTokens),
   };
 }
 
 /** Why less was read than could have been. */
-function missOf(predicted: CachePlan | undefined, cachedInputTokens: number): string {
-  if (!predicted) return "its receipt is not kept, or the turn named no assembly";
-  if (predicted.missCause !== "") return predicted.missCause;
-  if (cachedInputTokens >= predicted.readTokens * hitShare) return "";
-  return "the provider read less than its rules allow";
+function missOf(predicted: CachePlan | undefined, cachedInputTokens: number): ContextChange | undefined {
+  if (!predicted) return { kind: ContextChangeKind.NOT_KEPT, detail: "" };
+  if (predicted.missCause) return predicted.missCause;
+  if (cachedInputTokens >= predicted.readTokens * hitShare) return undefined;
+  return { kind: ContextChangeKind.PROVIDER, detail: "" };
 }
 
 function usesOf(turns: readonly CacheTurn[]): CacheUse[] {

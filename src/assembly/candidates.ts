@@ -1,39 +1,44 @@
-import { type Candidate, ConceptualLayer, Lane, PhysicalLayer } from "../contract/gen/quire/v1/assembly.js";
+import {
+  BudgetLane,
+  ConceptualLayer,
+  type ContextCandidate,
+  PhysicalLayer,
+} from "../contract/gen/quire/v1/assembly.js";
 
 /** Short ways to say what could have gone into a context, for the receipt. */
 
-type CandidateFacts = Pick<Candidate, "name" | "tokens" | "kept" | "rule"> &
-  Partial<Pick<Candidate, "detail">>;
+type CandidateFacts = Pick<ContextCandidate, "name" | "tokens" | "kept" | "rule"> &
+  Partial<Pick<ContextCandidate, "detail">>;
 
-export function toolCandidate(facts: CandidateFacts): Candidate {
+export function toolCandidate(facts: CandidateFacts): ContextCandidate {
   return {
     layer: ConceptualLayer.WORKSPACE,
     physical: PhysicalLayer.SYSTEM,
-    lane: Lane.TOOLS,
+    lane: BudgetLane.TOOLS,
     detail: "",
     ...facts,
   };
 }
 
-export function sectionCandidate(layer: ConceptualLayer, facts: CandidateFacts): Candidate {
-  return { layer, physical: PhysicalLayer.SYSTEM, lane: Lane.SYSTEM, detail: "", ...facts };
+export function sectionCandidate(layer: ConceptualLayer, facts: CandidateFacts): ContextCandidate {
+  return { layer, physical: PhysicalLayer.SYSTEM, lane: BudgetLane.SYSTEM, detail: "", ...facts };
 }
 
-export function historyCandidate(facts: CandidateFacts): Candidate {
+export function historyCandidate(facts: CandidateFacts): ContextCandidate {
   return {
     layer: ConceptualLayer.SESSION,
     physical: PhysicalLayer.HISTORY,
-    lane: Lane.HISTORY,
+    lane: BudgetLane.HISTORY,
     detail: "",
     ...facts,
   };
 }
 
-export function eventCandidate(facts: CandidateFacts): Candidate {
+export function eventCandidate(facts: CandidateFacts): ContextCandidate {
   return {
     layer: ConceptualLayer.EVENT,
     physical: PhysicalLayer.CURRENT,
-    lane: Lane.BUFFER,
+    lane: BudgetLane.BUFFER,
     detail: "",
     ...facts,
   };

@@ -1,5 +1,6 @@
 import { type CutLimits, type CutTurn, chooseCut } from "../budget/cut.js";
 import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
+import { type Floor, FloorKind } from "../domain/compaction.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { type FittedTurns, fitTurns } from "./fit-turns.js";
@@ -21,7 +22,7 @@ export interface ChosenTurns {
   readonly kept: readonly WindowTurn[];
   /** The kept turns, where they had to be cut to fit. */
   readonly fitted: FittedTurns | undefined;
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
 }
 
 /** Undefined where what is still open does not fit. */
@@ -38,7 +39,7 @@ export function chooseTurns(
   const summarized = window.compaction?.summarizedTurns ?? 0;
   const inThread = summarized + window.unreadTurns + newestFirst.length;
   const wanted = Math.min(settings.keepTurns, inThread);
-  const fewer = (count: number) => (count < wanted ? [`keep_turns ${count}`] : []);
+  const fewer = (count: number) => (count < wanted ? [{ kind: FloorKind.KEEP_TURNS, value: count }] : []);
   if (!newest) return { kept: [], fitted: undefined, floors: fewer(0) };
   const turns = newestFirst.map(cutTurn);
   const limits = {
@@ -48,7 +49,7 @@ export function chooseTurns(
   if (settings.policy === BudgetPolicy.STRICT_FAIL) requireWhole(resolved, turns, limits);
   const wantedHere = Math.min(wanted, newestFirst.length);
   const keptBy = (cut: number | undefined) => (cut === undefined ? 0 : cut + 1);
-  const whole = (count: number, floors: readonly string[]) => ({
+  const whole = (count: number, floors: readonly Floor[]) => ({
     kept: newestFirst.slice(0, count),
     fitted: undefined,
     floors: [...floors, ...fewer(count), ...splitFloor(newestFirst[count - 1]!.from)],
@@ -58,7 +59,7 @@ export function chooseTurns(
 
   const fullLimits = { ...limits, tokens: unscaled(scale, fullRoom) - summary.tokens };
   const wider = chooseCut(turns, fullLimits, window.wholeThread);
-  if (keptBy(wider) >= wantedHere) return whole(keptBy(wider), ["memory gave way"]);
+  if (keptBy(wider) >= wantedHere) return whole(keptBy(wider), [{ kind: FloorKind.MEMORY_GAVE_WAY }]);
   if (wider !== undefined) return whole(keptBy(wider), []);
 
   const begin = newestFirst.findIndex((turn) => turn.facts.startsClean);
@@ -66,16 +67,16 @@ export function chooseTurns(
   const fitted = fitTurns(group.toReversed(), fullLimits.tokens, fullLimits.messages, clean);
   if (fitted) {
     const kept = fitted.turns.toReversed();
-    const elided = fitted.elided > 0 ? [`elided results ${fitted.elided}`] : [];
+    const elided = fitted.elided > 0 ? [{ kind: FloorKind.ELIDED_RESULTS, value: fitted.elided }] : [];
     const split = splitFloor(kept.at(-1)!.from + fitted.splitIndex);
     return { kept, fitted, floors: [...fewer(kept.length), ...split, ...elided] };
   }
   if (newest.isActive || newest.unanswered.length > 0) return undefined;
-  return { kept: [], fitted: undefined, floors: [...fewer(0), "no turn fits"] };
+  return { kept: [], fitted: undefined, floors: [...fewer(0), { kind: FloorKind.NO_TURN_FITS }] };
 }
 
-function splitFloor(messageIndex: number): readonly string[] {
-  return messageIndex > 0 ? [`split turn at message ${messageIndex}`] : [];
+function splitFloor(messageIndex: number): readonly Floor[] {
+  return messageIndex > 0 ? [{ kind: FloorKind.SPLIT_TURN, value: messageIndex }] : [];
 }
 
 /** Under STRICT_FAIL, a thread that is over the lane fails, even where a window of it would fit. */

@@ -3,7 +3,7 @@ import type { SummaryPrompt } from "../compaction/prompt.js";
 import { fromMicroseconds, toMicroseconds } from "../domain/clock.js";
 import type { SummarizerFailure } from "../domain/compaction.js";
 import { CompactionTrigger } from "../domain/compaction.js";
-import { BudgetPolicy } from "../domain/context-settings.js";
+import { BudgetPolicy, CompressionStrategy } from "../domain/context-settings.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import type { CallLimits } from "./assemble.js";
 import { type HistoryRooms, summaryCost } from "./choose-turns.js";
@@ -21,7 +21,7 @@ export type CompactionNotice =
   | {
       readonly kind: "started";
       readonly trigger: CompactionTrigger;
-      readonly strategy: string;
+      readonly strategy: CompressionStrategy;
       readonly summarizers: readonly string[];
       readonly historyTokens: number;
       readonly targetTokens: number;
@@ -31,6 +31,7 @@ export type CompactionNotice =
   | {
       readonly kind: "needed";
       readonly plan: FoldPlan;
+      readonly sessionId: string;
       readonly previousId: string;
       readonly trigger: CompactionTrigger;
       readonly prompt: SummaryPrompt;
@@ -100,7 +101,7 @@ export async function* compactHistory(
     kind: "started",
     trigger,
     strategy: settings.strategy,
-    summarizers: settings.strategy === "summary" ? settings.summarizers : [],
+    summarizers: settings.strategy === CompressionStrategy.SUMMARY ? settings.summarizers : [],
     historyTokens: shownCost(state.window).tokens,
     targetTokens: goal.targetTokens,
   };
@@ -123,7 +124,12 @@ function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | und
     case "done":
       return { kind: "finished", row: outcome.row };
     case "needed":
-      return { ...outcome, previousId: job.thread.compaction?.id ?? "", trigger: job.trigger };
+      return {
+        ...outcome,
+        sessionId: job.thread.session.id,
+        previousId: job.thread.compaction?.id ?? "",
+        trigger: job.trigger,
+      };
     case "failed":
       return outcome;
     default:
@@ -133,7 +139,9 @@ function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | und
 
 function mayCompact({ settings, request }: ResolvedContext): boolean {
   const { policy, compaction } = settings;
-  return policy === BudgetPolicy.ELASTIC && compaction.strategy !== "window" && !request.dryRun;
+  return (
+    policy === BudgetPolicy.ELASTIC && compaction.strategy !== CompressionStrategy.WINDOW && !request.dryRun
+  );
 }
 
 /** Whether history does not fit; or is near its limit while the prompt cache is cold or lost anyway, so that nothing is lost by it. */

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type { HistoryLayer, InputHash, Receipt, Section } from "../contract/gen/quire/v1/assembly.js";
-import type { CompareReceiptsResponse } from "../contract/gen/quire/v1/assembly_service.js";
+import type { HistoryLayer, InputHash, PromptSection, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import { type CompareReceiptsResponse, ContextLayer } from "../contract/gen/quire/v1/assembly_service.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
+import { type ContextChange, ContextChangeKind } from "../contract/gen/quire/v1/prompt_cache.js";
 import type { Tool } from "../contract/gen/quire/v1/workspace.js";
 import { decodeMessages } from "../ledger/message-codec.js";
 import type { AssemblyDeps } from "./deps.js";
 import { type ReplayedContext, replayContext } from "./replay.js";
 
-const layerNames = ["tools", "system", "history", "current"] as const;
+const layers = [ContextLayer.TOOLS, ContextLayer.SYSTEM, ContextLayer.HISTORY, ContextLayer.CURRENT] as const;
 
 /** Where the second context first differs from the first one, and what caused it. */
 export async function compareReceipts(
@@ -24,23 +25,30 @@ export async function compareReceipts(
   const b = layersOf(second);
   const changedInputs = changed(first.receipt, second.receipt);
   let before = 0;
-  for (const [index, layer] of layerNames.entries()) {
+  for (const [index, layer] of layers.entries()) {
     const at = firstDifference(a[index]!, b[index]!);
     if (at === undefined) {
       before += a[index]!.length;
       continue;
     }
-    const historyIsExtended = layer === "history" && at === a[index]!.length;
+    const historyIsExtended = layer === ContextLayer.HISTORY && at === a[index]!.length;
     return {
       equal: false,
-      extends: historyIsExtended || layer === "current",
+      extends: historyIsExtended || layer === ContextLayer.CURRENT,
       firstDifference: before + at,
       layer,
-      section: causeOf(first, second, layer, at),
+      cause: causeOf(first, second, layer, at),
       changedInputs,
     };
   }
-  return { equal: true, extends: true, firstDifference: before, layer: "", section: "", changedInputs };
+  return {
+    equal: true,
+    extends: true,
+    firstDifference: before,
+    layer: ContextLayer.UNSPECIFIED,
+    cause: undefined,
+    changedInputs,
+  };
 }
 
 function layersOf(context: ReplayedContext): Buffer[] {
@@ -71,15 +79,19 @@ export function firstDifference(a: Buffer, b: Buffer): number | undefined {
 function causeOf(
   first: ReplayedContext,
   second: ReplayedContext,
-  layer: (typeof layerNames)[number],
+  layer: (typeof layers)[number],
   at: number,
-): string {
-  if (layer === "tools") return toolCause(first.rest.tools, second.rest.tools);
-  if (layer === "system") return changedSection(sectionsOf(first), sectionsOf(second));
-  if (layer === "current") return layer;
-  if (beginOf(first.receipt.historyLayer!) !== beginOf(second.receipt.historyLayer!)) return "cut";
+): ContextChange {
+  const change = (kind: ContextChangeKind, detail = "") => ({ kind, detail });
+  if (layer === ContextLayer.TOOLS)
+    return change(ContextChangeKind.TOOLS, changedTool(first.rest.tools, second.rest.tools));
+  if (layer === ContextLayer.SYSTEM)
+    return change(ContextChangeKind.SECTION, changedSection(sectionsOf(first), sectionsOf(second)));
+  if (layer === ContextLayer.CURRENT) return change(ContextChangeKind.CURRENT_MESSAGE);
+  if (beginOf(first.receipt.historyLayer!) !== beginOf(second.receipt.historyLayer!))
+    return change(ContextChangeKind.CUT);
   const turn = turnAt(second.history, at) ?? turnAt(first.history, at);
-  return `turn ${turn}`;
+  return change(ContextChangeKind.TURN, turn);
 }
 
 /** The first section that is not the same in both: changed, added or taken away. */
@@ -100,16 +112,16 @@ export interface SectionText {
   readonly text: string;
 }
 
-export function sectionTexts(prompt: Buffer, sections: readonly Section[]): SectionText[] {
+export function sectionTexts(prompt: Buffer, sections: readonly PromptSection[]): SectionText[] {
   return sections.map(({ name, offset, length }) => ({
     name,
     text: prompt.toString("utf8", offset, offset + length),
   }));
 }
 
-function toolCause(a: readonly Tool[], b: readonly Tool[]): string {
+function changedTool(a: readonly Tool[], b: readonly Tool[]): string {
   const at = a.findIndex((tool, index) => !isDeepStrictEqual(tool, b[index]));
-  return `tool ${firstOther(a.slice(at < 0 ? a.length : at), b.slice(at < 0 ? a.length : at))}`;
+  return firstOther(a.slice(at < 0 ? a.length : at), b.slice(at < 0 ? a.length : at));
 }
 
 /** Of two lists whose first entries differ, the name that is to blame: the one that the other list does not have, else the second's. */

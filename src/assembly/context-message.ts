@@ -1,5 +1,5 @@
 import { AssembledContext, ToolApproval } from "../contract/gen/quire/v1/assembly.js";
-import type { Resolved } from "../contract/gen/quire/v1/assembly_service.js";
+import type { AssemblyResolved } from "../contract/gen/quire/v1/assembly_service.js";
 import { type ContextUse, plannedBudget, type Stages } from "./budget-use.js";
 import type { ContextPlan } from "./plan.js";
 import type { ResolvedContext } from "./resolve.js";
@@ -11,7 +11,7 @@ function modelConfig(resolved: ResolvedContext) {
   const { model: defaults, knobs } = capsule.body?.persona ?? {};
   return {
     temperature: derived.temperature,
-    maxTokens: defaults?.maxTokens ?? 0,
+    maxTokens: defaults?.maxTokens,
     thinking: defaults?.thinking,
     toolApproval: approvals[derived.toolApproval],
     recallLimit: derived.recallLimit,
@@ -21,7 +21,7 @@ function modelConfig(resolved: ResolvedContext) {
 }
 
 /** The first event of an assembly. */
-export function resolvedMessage(resolved: ResolvedContext, plan: ContextPlan): Resolved {
+export function resolvedMessage(resolved: ResolvedContext, plan: ContextPlan): AssemblyResolved {
   return {
     assemblyId: resolved.assemblyId,
     sessionId: resolved.session.id,
@@ -39,7 +39,7 @@ export function resolvedMessage(resolved: ResolvedContext, plan: ContextPlan): R
   };
 }
 
-/** A whole context but for its history, its system prompt and its tools, which are kept elsewhere. */
+/** A whole context but for what its receipt and the blobs beside it keep: history, system prompt, tools, floors, cache plan and prefix. */
 export function contextMessage(resolved: ResolvedContext, stages: Stages, use: ContextUse): AssembledContext {
   const { request } = resolved;
   return AssembledContext.create({
@@ -51,7 +51,7 @@ export function contextMessage(resolved: ResolvedContext, stages: Stages, use: C
     sessionLabel: resolved.session.label,
     parentTurnId: resolved.session.headTurnId ?? "",
     role: resolved.role,
-    toolset: request.toolset,
+    toolset: request.toolset ?? "",
     permissionsGranted: [...request.permissionsGranted],
     sourceEventId: request.event?.id ?? "",
     sourceEvent: request.event && {

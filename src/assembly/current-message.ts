@@ -1,5 +1,11 @@
 import { messageOverheadTokens, scaled, unscaled } from "../budget/token-scale.js";
-import type { Candidate, Event, InputHash } from "../contract/gen/quire/v1/assembly.js";
+import {
+  type AgentEvent,
+  CandidateRule,
+  type ContextCandidate,
+  type InputHash,
+  InputKind,
+} from "../contract/gen/quire/v1/assembly.js";
 import { Message } from "../contract/gen/quire/v1/message.js";
 import { sha256 } from "../domain/hash.js";
 import type { InjectedContext, InjectedSystem } from "../domain/injected-context.js";
@@ -24,7 +30,7 @@ export interface CurrentStage {
   readonly truncated: boolean;
   /** Whether something in it is not counted: images and files. */
   readonly hasUncounted: boolean;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ContextCandidate[];
   /** What of the event is named in the receipt. */
   readonly inputs: readonly InputHash[];
 }
@@ -65,7 +71,7 @@ export async function buildCurrent(
   const tokens = truncated ? await tokensOf(deps, resolved, message) : wholeTokens;
   const wire = Buffer.from(Message.encode(message).finish());
   const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
-  const rule = truncated ? "lane" : "never cut";
+  const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
   return {
     message,
     wire,
@@ -89,7 +95,7 @@ interface ContextLine {
 
 function contextLines(
   resolved: ResolvedContext,
-  event: Event,
+  event: AgentEvent,
   updates: readonly SectionUpdate[],
 ): ContextLine[] {
   // A label that an operator took away leaves no empty line.
@@ -127,7 +133,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-function labels({ role, settings, templates, nowMs }: ResolvedContext, event: Event): ContextLine[] {
+function labels({ role, settings, templates, nowMs }: ResolvedContext, event: AgentEvent): ContextLine[] {
   const { texts } = templates;
   const lines: ContextLine[] = [
     { text: fill(texts["current-time"], { time: new Date(nowMs).toISOString() }) },
@@ -152,7 +158,7 @@ function labels({ role, settings, templates, nowMs }: ResolvedContext, event: Ev
 }
 
 /** The caller's tags in an order that does not depend on how they were sent. */
-function sortedMetadata({ metadata }: Event): [key: string, value: string][] {
+function sortedMetadata({ metadata }: AgentEvent): [key: string, value: string][] {
   return Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -162,7 +168,7 @@ function oneLine(text: string): string {
 }
 
 /** Who sent it, and which tags it has, for the receipt. */
-function eventFacts(event: Event): readonly string[] {
+function eventFacts(event: AgentEvent): readonly string[] {
   const keys = sortedMetadata(event).map(([key]) => key);
   return [
     ...(event.identity === "" ? [] : [`identity ${event.identity}`]),
@@ -170,9 +176,9 @@ function eventFacts(event: Event): readonly string[] {
   ];
 }
 
-function eventInputs(event: Event): InputHash[] {
+function eventInputs(event: AgentEvent): InputHash[] {
   const input = (name: string, text: string): InputHash => ({
-    kind: "event",
+    kind: InputKind.EVENT,
     name,
     version: 0,
     hash: sha256(Buffer.from(text)),
@@ -203,7 +209,7 @@ async function tokensOf(deps: AssemblyDeps, resolved: ResolvedContext, message: 
 async function truncate(
   deps: AssemblyDeps,
   resolved: ResolvedContext,
-  event: Event,
+  event: AgentEvent,
   context: string,
   laneTokens: number,
   write: (context: string, parts: readonly Part[]) => Message,

@@ -11,6 +11,7 @@ import type { OperatorOverride } from "../workspace/operator-override.js";
 import type { WorkspaceReader } from "../workspace/workspace-reader.js";
 import type { Calibrator } from "./calibrator.js";
 import type { Compactor } from "./compaction/compactor.js";
+import type { PlanSeal } from "./compaction/plan-seal.js";
 import type { RecentReceipts } from "./recent-receipts.js";
 import type { SystemCache } from "./system.js";
 import type { TemplateSource } from "./templates.js";
@@ -25,6 +26,7 @@ export interface AssemblyDeps {
   readonly receipts: ReceiptStore;
   readonly recentReceipts: RecentReceipts;
   readonly calibrator: Calibrator;
+  readonly planSeal: PlanSeal;
   readonly counter: TokenCounter;
   /** For work that would hold up the event loop. */
   readonly offload: Offload;

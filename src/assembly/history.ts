@@ -1,6 +1,7 @@
 import { scaled } from "../budget/token-scale.js";
-import type { Candidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.js";
-import { HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
+import type { ContextCandidate, HistoryLayer } from "../contract/gen/quire/v1/assembly.js";
+import { CandidateRule, HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
+import { type Floor, FloorKind, floorText } from "../domain/compaction.js";
 import { BudgetPolicy } from "../domain/context-settings.js";
 import { sha256 } from "../domain/hash.js";
 import { defaultPromptTexts, type PromptTexts } from "../domain/prompt-texts.js";
@@ -27,8 +28,8 @@ export interface HistoryStage {
   /** All of them, whatever the caller has. */
   allPieces(): readonly Buffer[];
   readonly tokens: number;
-  readonly candidates: readonly Candidate[];
-  readonly floors: readonly string[];
+  readonly candidates: readonly ContextCandidate[];
+  readonly floors: readonly Floor[];
   /** The turns of which something is shown, oldest first. */
   readonly shown: readonly WindowTurn[];
   /** Whether something in it is not counted: images and files. */
@@ -63,7 +64,7 @@ export async function buildHistory(
       deps,
       resolved,
       bare,
-      { ...without, floors: ["summary left out", ...without.floors] },
+      { ...without, floors: [{ kind: FloorKind.SUMMARY_LEFT_OUT }, ...without.floors] },
       clean,
     );
   }
@@ -208,8 +209,8 @@ function candidates(
   window: ThreadWindow,
   chosen: ChosenTurns,
   tokens: number,
-): Candidate[] {
-  const found: Candidate[] = [];
+): ContextCandidate[] {
+  const found: ContextCandidate[] = [];
   const { kept } = chosen;
   const droppedTurns = window.newestFirst.slice(kept.length);
   const { compaction } = window;
@@ -220,7 +221,7 @@ function candidates(
         name: `summary of turns 1-${summarized}`,
         tokens: scaled(resolved.scale, summaryCost(compaction).tokens),
         kept: true,
-        rule: "compaction",
+        rule: CandidateRule.COMPACTION,
         detail: `${compaction.strategy}; compaction ${compaction.id}`,
       }),
     );
@@ -237,7 +238,7 @@ function candidates(
         name: `turns ${summarized + 1}-${deepestDropped}`,
         tokens: scaled(resolved.scale, known),
         kept: false,
-        rule: "window",
+        rule: CandidateRule.WINDOW,
         detail,
       }),
     );
@@ -250,8 +251,8 @@ function candidates(
         name,
         tokens: tokens - scaled(resolved.scale, summaryCost(compaction).tokens),
         kept: true,
-        rule: "window",
-        detail: chosen.floors.join("; "),
+        rule: CandidateRule.WINDOW,
+        detail: chosen.floors.map(floorText).join("; "),
       }),
     );
   }
@@ -262,7 +263,7 @@ function candidates(
         name: "system messages in history",
         tokens: 0,
         kept: false,
-        rule: "one system prompt",
+        rule: CandidateRule.ONE_SYSTEM_PROMPT,
         detail: `in ${withSystem} turns`,
       }),
     );

@@ -1,4 +1,4 @@
-import type { Event, Section } from "../contract/gen/quire/v1/assembly.js";
+import type { AgentEvent, PromptSection } from "../contract/gen/quire/v1/assembly.js";
 import type { InjectedContext, InjectedSystem } from "../domain/injected-context.js";
 import { AgentRole } from "../domain/turn.js";
 import { DocumentKind } from "../domain/workspace.js";
@@ -24,7 +24,7 @@ export function capabilityScope({ role, request }: ResolvedContext): readonly st
 /** What a system prompt is made from that is written now: only what is in the sections that it has. */
 export function injectedSystem(
   resolved: ResolvedContext,
-  sections: readonly Pick<Section, "name">[],
+  sections: readonly Pick<PromptSection, "name">[],
   hash: Buffer,
 ): InjectedSystem {
   const { role, capsule, workspace } = resolved;
@@ -59,7 +59,7 @@ export interface SentNames {
 
 export function injectedContext(
   { nowMs }: ResolvedContext,
-  event: Event,
+  event: AgentEvent,
   system: InjectedSystem | undefined,
   { platform, hooks, triggers, updates }: SentNames,
 ): InjectedContext {

@@ -3,6 +3,7 @@ import type { ModelInfo } from "../contract/gen/quire/v1/assembly_service.js";
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { CalibratedScale } from "./calibrator.js";
 import type { AssemblyDeps } from "./deps.js";
+import { cacheKinds } from "./predict-cache.js";
 
 export interface ListModels {
   readonly namePrefix: string;
@@ -43,14 +44,14 @@ function modelInfo({ name, entry }: FoundModel, scale: CalibratedScale): ModelIn
     name,
     provider,
     contextTokens,
-    inputTokens: inputTokens !== undefined && inputTokens < contextTokens ? inputTokens : 0,
+    inputTokens: inputTokens !== undefined && inputTokens < contextTokens ? inputTokens : undefined,
     outputTokens,
     exact,
     ratio,
     margin,
     evidence,
     calibrationVersion: version,
-    cacheKind: cache.kind,
+    cacheKind: cacheKinds[cache.kind],
     cacheMinTokens: cache.minTokens,
     cacheTtlSeconds: cache.ttlSeconds,
     cacheReadPrice: cache.readPrice,

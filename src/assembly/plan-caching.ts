@@ -19,7 +19,7 @@ export async function planCaching(
   { pinned, cause, told, toldTokens, toldTurnId }: Prefix,
 ): Promise<CacheStage> {
   const found = await contextDifference(deps, resolved, stages);
-  const { firstDifference, difference, previousReceiptId } = found;
+  const { firstDifference, difference, previousAssemblyId } = found;
   return {
     plan: predictCache(resolved, stages, found),
     prefix: {
@@ -30,7 +30,7 @@ export async function planCaching(
       toldTurnId,
       firstDifference,
       difference,
-      previousReceiptId,
+      previousAssemblyId,
       scaledUnderCompactionId: resolved.thread.compaction?.id ?? "",
     },
   };

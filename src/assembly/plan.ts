@@ -14,12 +14,13 @@ export interface ContextPlan {
 
 export function plan(resolved: ResolvedContext): ContextPlan {
   const { settings, model, derived, request } = resolved;
-  const own = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
+  const named = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
+  const own = { ...settings.defaultLimits, ...named };
   const limits = budgetLimits({
-    contextTokens: own?.maxTokens ?? model.entry.contextTokens,
-    inputTokens: own?.maxTokens === undefined ? model.entry.inputTokens : undefined,
+    contextTokens: own.maxTokens ?? model.entry.contextTokens,
+    inputTokens: own.maxTokens === undefined ? model.entry.inputTokens : undefined,
     reserveResponse:
-      own?.reserveResponseTokens ??
+      own.reserveResponseTokens ??
       (settings.isReserveSet.response ? settings.reserveResponseTokens : undefined),
     reserveTools: settings.isReserveSet.tool ? settings.reserveToolTokens : undefined,
     knobTokens: derived.contextTokens,
@@ -36,5 +37,5 @@ export function plan(resolved: ResolvedContext): ContextPlan {
     });
   }
   const lanes = planLanes(derived.lanes, limits.available);
-  return { limits, lanes, memoryReserve: own?.memoryTokens ?? lanes.memory, historyCap: own?.historyTokens };
+  return { limits, lanes, memoryReserve: own.memoryTokens ?? lanes.memory, historyCap: own.historyTokens };
 }

@@ -1,5 +1,10 @@
 import { unscaled } from "../budget/token-scale.js";
-import type { CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
+import {
+  BreakpointPlace,
+  CacheKind,
+  type CachePlan,
+  ContextChangeKind,
+} from "../contract/gen/quire/v1/prompt_cache.js";
 import { planCache, type SharedPart } from "../rendering/cache-plan.js";
 import type { Stages } from "./budget-use.js";
 import { isClean } from "./history.js";
@@ -7,6 +12,17 @@ import type { ContextDifference } from "./prefix/difference.js";
 import { isWarm } from "./prefix/settle-prefix.js";
 import type { ResolvedContext } from "./resolve.js";
 import type { ShownMessage } from "./shown-messages.js";
+
+export const cacheKinds = {
+  none: CacheKind.NONE,
+  prefix: CacheKind.PREFIX,
+  breakpoints: CacheKind.BREAKPOINTS,
+} as const;
+const breakpointPlaces = {
+  tools: BreakpointPlace.TOOLS,
+  system: BreakpointPlace.SYSTEM,
+  message: BreakpointPlace.MESSAGE,
+} as const;
 
 /** Where the provider is asked to keep the context, and what its cache will do for it. */
 export function predictCache(
@@ -37,9 +53,9 @@ export function predictCache(
   const writeTokens = Math.min(total - readTokens, Math.round(planned.writeTokens));
   const { inputPrice } = model.entry;
   return {
-    kind: rules.kind,
+    kind: cacheKinds[rules.kind],
     breakpoints: planned.breakpoints.map((breakpoint) => ({
-      after: breakpoint.after,
+      after: breakpointPlaces[breakpoint.after],
       messageIndex: breakpoint.after === "message" ? breakpoint.messageIndex : 0,
       prefixTokens: Math.round(breakpoint.prefixTokens),
       ttlSeconds: breakpoint.ttlSeconds,
@@ -49,8 +65,13 @@ export function predictCache(
     freshTokens: total - readTokens - writeTokens,
     cost: planned.cost,
     costWithoutCache: planned.costWithoutCache,
-    costUsd: inputPrice === undefined ? 0 : (planned.cost * inputPrice) / 1_000_000,
-    missCause: pin === undefined ? "first context" : warm ? difference : "ttl passed",
+    costUsd: inputPrice === undefined ? undefined : (planned.cost * inputPrice) / 1_000_000,
+    missCause: warm
+      ? difference
+      : {
+          kind: pin ? ContextChangeKind.TTL_PASSED : ContextChangeKind.FIRST_CONTEXT,
+          detail: "",
+        },
   };
 }
 

@@ -1,7 +1,7 @@
 import { Receipt } from "../contract/gen/quire/v1/assembly.js";
 import { toMicroseconds } from "../domain/clock.js";
 import { ownBytes } from "../domain/memory-size.js";
-import type { ContextUse, Stages } from "./budget-use.js";
+import { type ContextUse, candidatesOf, type Stages } from "./budget-use.js";
 import type { AssemblyDeps } from "./deps.js";
 import type { CacheStage } from "./plan-caching.js";
 import type { ResolvedContext } from "./resolve.js";
@@ -18,18 +18,23 @@ export async function keepReceipt(
   const { tools, system, history, current } = stages;
   const systemBytes = ownBytes(Buffer.from(system.text));
   const receipt: Receipt = {
-    id: resolved.assemblyId,
+    assemblyId: resolved.assemblyId,
     sessionId: resolved.session.id,
     parentTurnId: resolved.session.headTurnId ?? "",
     role: resolved.role,
     model: resolved.modelName,
-    candidates: [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates],
+    candidates: candidatesOf(stages),
     inputs: [...system.inputs, ...current.inputs],
     budget: use.budget,
     sections: [...system.sections],
     historyLayer: { ...history.layer, reused: false, afterTurnId: "" },
     hashes: use.hashes,
-    layerBytes: [tools.wire.length, systemBytes.length, bytesOf(history.allPieces()), current.wire.length],
+    layerBytes: {
+      tools: tools.wire.length,
+      system: systemBytes.length,
+      history: bytesOf(history.allPieces()),
+      current: current.wire.length,
+    },
     floors: [...use.floors],
     warnings: [...use.warnings],
     createTime: new Date(resolved.nowMs),

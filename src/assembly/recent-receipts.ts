@@ -31,7 +31,7 @@ export class RecentReceipts {
 
   keep(tenantId: string, receipt: Receipt): void {
     const core: Receipt = { ...receipt, candidates: [], inputs: [] };
-    this.kept.set(keyOf(tenantId, receipt.id), {
+    this.kept.set(keyOf(tenantId, receipt.assemblyId), {
       sessionId: receipt.sessionId,
       wire: ownBytes(Receipt.encode(core).finish()),
     });

@@ -1,6 +1,6 @@
 import { findModel } from "../budget/catalogue.js";
 import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
-import type { CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
+import { BreakpointPlace, type CachePlan } from "../contract/gen/quire/v1/prompt_cache.js";
 import { BodyFormat, type RenderedBody } from "../contract/gen/quire/v1/rendering.js";
 import { sha256 } from "../domain/hash.js";
 import type { Message } from "../domain/message.js";
@@ -131,7 +131,6 @@ function asBreakpoint({
   messageIndex,
   ttlSeconds,
 }: CachePlan["breakpoints"][number]): CacheBreakpoint {
-  return after === "message"
-    ? { after, messageIndex, ttlSeconds }
-    : { after: after as "tools" | "system", ttlSeconds };
+  if (after === BreakpointPlace.MESSAGE) return { after: "message", messageIndex, ttlSeconds };
+  return { after: after === BreakpointPlace.TOOLS ? "tools" : "system", ttlSeconds };
 }

@@ -33,7 +33,7 @@ export interface ReplayedContext extends BuiltContext {
 export async function findReceipt(deps: AssemblyDeps, tenantId: string, id: string): Promise<StoredReceipt> {
   const stored = await deps.receipts.find(tenantId, id);
   if (!stored)
-    throw new QuireError("RECEIPT_NOT_FOUND", `there is no receipt ${id}`, { metadata: { receipt_id: id } });
+    throw new QuireError("RECEIPT_NOT_FOUND", `there is no receipt ${id}`, { metadata: { assembly_id: id } });
   return stored;
 }
 
@@ -65,6 +65,10 @@ export async function replayContext(
       ...context,
       systemPrompt: systemBytes.toString("utf8"),
       tools: ToolsLayer.decode(toolsWire).tools,
+      sessionId: receipt.sessionId,
+      floors: receipt.floors,
+      cachePlan: receipt.cachePlan,
+      prefix: receipt.prefix,
     },
   };
 }
@@ -82,7 +86,7 @@ async function textsOf(
 }
 
 function expired(id: string, what: string): QuireError {
-  return new QuireError("RECEIPT_EXPIRED", `${what} is no longer kept`, { metadata: { receipt_id: id } });
+  return new QuireError("RECEIPT_EXPIRED", `${what} is no longer kept`, { metadata: { assembly_id: id } });
 }
 
 async function replayHistory(

@@ -69,7 +69,7 @@ export async function resolve(
       deps.templates.current(),
       deps.override.read(),
     ]);
-  const toolset = request.toolset ? await toolsetOf(deps, tenantId, request, workspace) : undefined;
+  const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
@@ -160,15 +160,15 @@ async function workspaceOf(deps: AssemblyDeps, tenantId: string, name: string): 
 async function toolsetOf(
   deps: AssemblyDeps,
   tenantId: string,
-  request: SettledRequest,
+  name: string,
   workspace: WorkspaceView | undefined,
 ): Promise<Toolset> {
   if (!workspace)
     throw QuireError.field("INVALID_FIELD", "context.toolset", "needs a workspace, whose toolset it is");
-  const toolset = await deps.workspaces.toolsetOf(tenantId, workspace, request.toolset);
+  const toolset = await deps.workspaces.toolsetOf(tenantId, workspace, name);
   if (!toolset) {
-    throw new QuireError("TOOLSET_NOT_FOUND", `there is no toolset ${JSON.stringify(request.toolset)}`, {
-      metadata: { toolset: request.toolset, workspace: request.workspace },
+    throw new QuireError("TOOLSET_NOT_FOUND", `there is no toolset ${JSON.stringify(name)}`, {
+      metadata: { toolset: name, workspace: workspace.name },
     });
   }
   return toolset;

@@ -1,10 +1,12 @@
 import { scaled, type TokenScale, unscaled } from "../budget/token-scale.js";
 import {
-  type Candidate,
+  CandidateRule,
   ConceptualLayer,
+  type ContextCandidate,
   type InputHash,
+  InputKind,
+  type PromptSection,
   type Receipt,
-  type Section,
 } from "../contract/gen/quire/v1/assembly.js";
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
@@ -61,8 +63,8 @@ export interface SystemStage {
   readonly text: string;
   readonly hash: Buffer;
   readonly tokens: number;
-  readonly sections: readonly Section[];
-  readonly candidates: readonly Candidate[];
+  readonly sections: readonly PromptSection[];
+  readonly candidates: readonly ContextCandidate[];
   readonly inputs: readonly InputHash[];
   /** What it is made from; undefined where that is no longer known. */
   readonly injected: InjectedSystem | undefined;
@@ -135,7 +137,7 @@ function stage(
     tokens: scaled(scale, counted.tokens),
     sections,
     candidates: sections.map(({ name, layer, tokens }) =>
-      sectionCandidate(layer, { name: `section ${name}`, tokens, kept: true, rule: "never cut" }),
+      sectionCandidate(layer, { name: `section ${name}`, tokens, kept: true, rule: CandidateRule.NEVER_CUT }),
     ),
     inputs,
     injected,
@@ -167,7 +169,7 @@ async function truncated(
   const isCut = (section: { readonly offset: number; readonly length: number }) =>
     section.offset + section.length > keptBytes;
   const sections = kept.map(
-    (section, index): Section => ({
+    (section, index): PromptSection => ({
       ...section,
       length: ends[index]! - section.offset,
       tokens: scaled(scale, counts[index]!),
@@ -179,7 +181,7 @@ async function truncated(
       name: `section ${section.name}`,
       tokens: scaled(scale, section.tokens),
       kept: section.offset < keptBytes,
-      rule: "lane",
+      rule: CandidateRule.LANE,
       detail: isCut(section) ? "truncated" : "",
     }),
   );
@@ -192,28 +194,30 @@ async function truncated(
 function inputsOf(deps: AssemblyDeps, resolved: ResolvedContext): InputHash[] {
   const { capsule, workspace, toolset, request, templates, override } = resolved;
   const hashOf = (text: string) => sha256(Buffer.from(text));
-  const input = (kind: string, name: string, hash: Uint8Array, version = 0): InputHash => ({
+  const input = (kind: InputKind, name: string, hash: Uint8Array, version = 0): InputHash => ({
     kind,
     name,
     version,
     hash: Buffer.from(hash),
   });
   return [
-    input("capsule", capsule.name, capsule.hash, capsule.version),
-    input("templates", "system", templates.hash),
-    ...(override ? [input("override", "prime.md", override.hash)] : []),
+    input(InputKind.CAPSULE, capsule.name, capsule.hash, capsule.version),
+    input(InputKind.TEMPLATES, "system", templates.hash),
+    ...(override ? [input(InputKind.OVERRIDE, "prime.md", override.hash)] : []),
     ...(workspace?.documents ?? []).map((document) =>
-      input("document", document.path, document.hash, document.version),
+      input(InputKind.DOCUMENT, document.path, document.hash, document.version),
     ),
-    ...(workspace?.snapshotHash ? [input("capabilities", workspace.name, workspace.snapshotHash)] : []),
-    ...(toolset ? [input("toolset", toolset.name, toolset.hash, toolset.version)] : []),
-    ...(request.baseInstructions
-      ? [input("request", "base_instructions", hashOf(request.baseInstructions))]
+    ...(workspace?.snapshotHash
+      ? [input(InputKind.CAPABILITIES, workspace.name, workspace.snapshotHash)]
       : []),
-    ...(resolved.task ? [input("request", "task", hashOf(resolved.task))] : []),
-    ...request.modeBlocks.map((block) => input("mode", block.name, hashOf(block.content))),
-    input("catalogue", resolved.model.name, hashOfObject(resolved.model.entry)),
-    input("knobs", "table", hashOfObject(deps.knobTable)),
+    ...(toolset ? [input(InputKind.TOOLSET, toolset.name, toolset.hash, toolset.version)] : []),
+    ...(request.baseInstructions
+      ? [input(InputKind.REQUEST, "base_instructions", hashOf(request.baseInstructions))]
+      : []),
+    ...(resolved.task ? [input(InputKind.REQUEST, "task", hashOf(resolved.task))] : []),
+    ...request.modeBlocks.map((block) => input(InputKind.MODE, block.name, hashOf(block.content))),
+    input(InputKind.CATALOGUE, resolved.model.name, hashOfObject(resolved.model.entry)),
+    input(InputKind.KNOBS, "table", hashOfObject(deps.knobTable)),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { scaled } from "../budget/token-scale.js";
-import type { Candidate } from "../contract/gen/quire/v1/assembly.js";
-import { ToolsLayer } from "../contract/gen/quire/v1/assembly.js";
+import { CandidateRule, type ContextCandidate, ToolsLayer } from "../contract/gen/quire/v1/assembly.js";
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { sha256 } from "../domain/hash.js";
@@ -20,7 +19,7 @@ export interface ToolsStage {
   /** The tools in the form in which they are hashed, stored and sent: `tools` of a ToolsLayer. */
   readonly wire: Buffer;
   readonly hash: Buffer;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ContextCandidate[];
 }
 
 /** Selections by the hash of all that they are made from. */
@@ -35,7 +34,10 @@ const schemaForms = 3;
 
 function stageBytes({ tools, rules, wire, candidates }: ToolsStage): number {
   const schemas = tools.reduce((sum, tool) => sum + parsedJsonBytes(tool.inputSchemaJson), 0);
-  const named = candidates.reduce((sum, { name, rule }) => sum + 256 + textBytes(name) + textBytes(rule), 0);
+  const named = candidates.reduce(
+    (sum, { name, detail }) => sum + 256 + textBytes(name) + textBytes(detail),
+    0,
+  );
   const ruled = rules.reduce((sum, { tool, rule }) => sum + 256 + textBytes(`${tool}${rule?.value}`), 0);
   // The texts of the tools, and their bytes.
   return 1_000 + 3 * wire.length + 512 * tools.length + schemaForms * schemas + named + ruled;
@@ -86,12 +88,13 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
     shown.map((tool) => `${tool.name}\n${tool.description}\n${tool.inputSchemaJson}`),
     resolved.scale.vocabulary,
   );
-  const candidates: Candidate[] = [];
+  const candidates: ContextCandidate[] = [];
   let kept: { readonly tool: Tool; readonly tokens: number }[] = [];
   shown.forEach((tool, index) => {
     const tokens = scaled(resolved.scale, counts[index]!);
-    const rule = exclusion(resolved, tool);
-    if (rule) candidates.push(toolCandidate({ name: `tool ${tool.name}`, tokens, kept: false, rule }));
+    const excluded = exclusion(resolved, tool);
+    if (excluded)
+      candidates.push(toolCandidate({ name: `tool ${tool.name}`, tokens, kept: false, ...excluded }));
     else kept.push({ tool, tokens });
   });
   let total = kept.reduce((sum, entry) => sum + entry.tokens, 0);
@@ -104,13 +107,15 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
         name: `tool ${last.tool.name}`,
         tokens: last.tokens,
         kept: false,
-        rule: "lane",
+        rule: CandidateRule.LANE,
         detail: "last listed goes first",
       }),
     );
   }
   for (const { tool, tokens } of kept) {
-    candidates.push(toolCandidate({ name: `tool ${tool.name}`, tokens, kept: true, rule: "never cut" }));
+    candidates.push(
+      toolCandidate({ name: `tool ${tool.name}`, tokens, kept: true, rule: CandidateRule.NEVER_CUT }),
+    );
   }
   const tools = kept.map((entry) => entry.tool);
   const wire = ownBytes(ToolsLayer.encode(ToolsLayer.create({ tools: [...tools] })).finish());
@@ -122,25 +127,28 @@ async function select(deps: AssemblyDeps, resolved: ResolvedContext, plan: Conte
   return { tools, rules, tokens: total, wire, hash: sha256(wire), candidates };
 }
 
+type Exclusion = Pick<ContextCandidate, "rule"> & Partial<Pick<ContextCandidate, "detail">>;
+
 /** The rule that takes a tool away, if one does. */
-function exclusion(resolved: ResolvedContext, tool: Tool): string | undefined {
+function exclusion(resolved: ResolvedContext, tool: Tool): Exclusion | undefined {
   const { capsule, request, role } = resolved;
   const names = [tool.name, tool.capability].filter((name) => name !== "");
   const enabled = capsule.body?.persona?.enabledCapabilities?.names;
   const denied = capsule.body?.governance?.deniedCapabilities ?? [];
-  if (enabled && !names.some((name) => enabled.includes(name))) return "capability not enabled";
-  if (names.some((name) => denied.includes(name))) return "capability denied by governance";
+  if (enabled && !names.some((name) => enabled.includes(name))) return { rule: CandidateRule.NOT_ENABLED };
+  if (names.some((name) => denied.includes(name))) return { rule: CandidateRule.DENIED };
   const missing = tool.requiredPermissions.filter(
     (permission) => !request.permissionsGranted.includes(permission),
   );
-  if (missing.length > 0) return `permission not granted: ${missing.join(", ")}`;
+  if (missing.length > 0) return { rule: CandidateRule.PERMISSION, detail: missing.join(", ") };
   if (role === AgentRole.WORKER) {
-    if (tool.kind === ToolKind.MESSAGING) return "role: a worker sends no messages";
+    if (tool.kind === ToolKind.MESSAGING)
+      return { rule: CandidateRule.ROLE, detail: "a worker sends no messages" };
     const scope = request.scopedCapabilities;
     const isScoped = scope.length > 0 && tool.kind !== ToolKind.REPLY && tool.kind !== ToolKind.SPAWN;
-    if (isScoped && !names.some((name) => scope.includes(name))) return "role: not in the worker's scope";
+    if (isScoped && !names.some((name) => scope.includes(name))) return { rule: CandidateRule.SCOPE };
   } else if (tool.kind === ToolKind.REPLY) {
-    return "role: only a worker replies to a manager";
+    return { rule: CandidateRule.ROLE, detail: "only a worker replies to a manager" };
   }
   return undefined;
 }

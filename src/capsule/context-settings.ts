@@ -1,20 +1,33 @@
 import { z } from "zod";
 import {
   BudgetPolicy,
-  type CompressionStrategy,
+  CompressionStrategy,
   type ContextSettings,
-  compressionStrategies,
   type ModelLimits,
   PrefixPolicy,
 } from "../domain/context-settings.js";
 
 const reserve = z.number().int().min(0).max(10_000_000).optional();
 const limit = z.number().int().min(0).max(100_000_000).optional();
+const limits = {
+  maxTokens: limit,
+  memoryTokens: limit,
+  historyTokens: limit,
+  reserveResponseTokens: reserve,
+};
 const settingsFile = z.strictObject({
   includeDescriptions: z.boolean().optional(),
   includeSchemas: z.boolean().optional(),
   activityLimit: z.number().int().min(0).max(1_000).optional(),
-  compressionStrategy: z.enum(compressionStrategies).optional(),
+  compressionStrategy: z
+    .enum([
+      CompressionStrategy.SUMMARY,
+      CompressionStrategy.TRUNCATE,
+      CompressionStrategy.IMPORTANCE,
+      CompressionStrategy.TIME_DECAY,
+      CompressionStrategy.WINDOW,
+    ])
+    .default(CompressionStrategy.SUMMARY),
   maxMessages: z.number().int().min(1).max(1_000_000).optional(),
   keepTurns: z.number().int().min(1).max(100).optional(),
   policy: z
@@ -22,18 +35,9 @@ const settingsFile = z.strictObject({
     .default(BudgetPolicy.ELASTIC),
   reserveResponseTokens: reserve,
   reserveToolTokens: reserve,
-  modelLimits: z
-    .array(
-      z.strictObject({
-        model: z.string().min(1).max(256),
-        maxTokens: limit,
-        memoryTokens: limit,
-        historyTokens: limit,
-        reserveResponseTokens: reserve,
-      }),
-    )
-    .default([]),
-  summarizers: z.array(z.string().min(1).max(64)).max(8).default([]),
+  modelLimits: z.array(z.strictObject({ model: z.string().min(1).max(256), ...limits })).default([]),
+  defaultLimits: z.strictObject({ model: z.literal("").default(""), ...limits }).optional(),
+  summarizers: z.strictObject({ names: z.array(z.string().min(1).max(64)).max(8) }).optional(),
   keepRecent: z.number().int().min(1).max(10_000).optional(),
   chunkTokens: z.number().int().min(256).max(10_000_000).optional(),
   summarizationModel: z.string().max(256).optional(),
@@ -46,7 +50,8 @@ const settingsFile = z.strictObject({
 /** The server's own settings, from a file in the contract's JSON form. Throws with every problem and its path. */
 export function parseContextSettings(json: string): ContextSettings {
   const result = settingsFile.safeParse(JSON.parse(json));
-  if (result.success) return result.data;
+  if (result.success)
+    return { ...result.data, summarizers: result.data.summarizers, defaultLimits: result.data.defaultLimits };
   const problems = result.error.issues.map(
     (issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`,
   );
@@ -71,11 +76,14 @@ export interface ResolvedSettings {
   readonly isReserveSet: { readonly response: boolean; readonly tool: boolean };
   /** By model. */
   readonly modelLimits: ReadonlyMap<string, ModelLimits>;
+  readonly defaultLimits: ModelLimits;
 }
+
+type SetStrategy = Exclude<CompressionStrategy, "COMPRESSION_STRATEGY_UNSPECIFIED" | "UNRECOGNIZED">;
 
 /** How history gives way, with nothing left open. */
 export interface CompactionSettings {
-  readonly strategy: CompressionStrategy;
+  readonly strategy: SetStrategy;
   readonly summarizers: readonly string[];
   /** undefined: as many turns as fit. */
   readonly keepRecent: number | undefined;
@@ -103,10 +111,10 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
     includeSchemas: first("includeSchemas") ?? true,
     activityLimit: first("activityLimit") ?? 10,
     compaction: {
-      strategy: (first("compressionStrategy") as CompressionStrategy | undefined) ?? "summary",
-      summarizers: strongestFirst.find((layer) => layer && layer.summarizers.length > 0)?.summarizers ?? [
-        "extractive",
-      ],
+      strategy:
+        strongestFirst.map((layer) => layer?.compressionStrategy).find(isStrategy) ??
+        CompressionStrategy.SUMMARY,
+      summarizers: first("summarizers")?.names ?? ["extractive"],
       keepRecent: first("keepRecent"),
       chunkTokens: first("chunkTokens"),
       summarizationModel: first("summarizationModel") ?? "",
@@ -121,7 +129,10 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
     reserveResponseTokens: reserveResponseTokens ?? 8_192,
     reserveToolTokens: reserveToolTokens ?? 16_384,
     isReserveSet: { response: reserveResponseTokens !== undefined, tool: reserveToolTokens !== undefined },
-    modelLimits: mergeLimits([server, capsule, request]),
+    modelLimits: mergeLimits([server, capsule, request].flatMap((layer) => layer?.modelLimits ?? [])),
+    defaultLimits: mergeLimits([server, capsule, request].flatMap((layer) => layer?.defaultLimits ?? [])).get(
+      "",
+    ) ?? { model: "" },
   };
 }
 
@@ -129,13 +140,21 @@ function isPolicy(policy: BudgetPolicy | undefined): policy is ResolvedSettings[
   return policy !== undefined && policy !== BudgetPolicy.UNSPECIFIED && policy !== BudgetPolicy.UNRECOGNIZED;
 }
 
+export function isStrategy(strategy: CompressionStrategy | undefined): strategy is SetStrategy {
+  return (
+    strategy !== undefined &&
+    strategy !== CompressionStrategy.UNSPECIFIED &&
+    strategy !== CompressionStrategy.UNRECOGNIZED
+  );
+}
+
 function isPrefixPolicy(policy: PrefixPolicy | undefined): boolean {
   return policy === PrefixPolicy.STABLE || policy === PrefixPolicy.LIVE;
 }
 
-function mergeLimits(weakestFirst: readonly Layer[]): ReadonlyMap<string, ModelLimits> {
+function mergeLimits(weakestFirst: readonly ModelLimits[]): ReadonlyMap<string, ModelLimits> {
   const merged = new Map<string, ModelLimits>();
-  for (const limits of weakestFirst.flatMap((layer) => layer?.modelLimits ?? [])) {
+  for (const limits of weakestFirst) {
     // Decoded messages hold undefined for what is not set, which must not push out what was.
     const set = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
     merged.set(limits.model, { ...merged.get(limits.model), ...set, model: limits.model });

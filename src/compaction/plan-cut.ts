@@ -1,3 +1,5 @@
+import { type Floor, FloorKind } from "../domain/compaction.js";
+
 /** A message as the cut sees it. */
 export interface CutMessage {
   /** S is an operator's instruction, which history leaves out. */
@@ -44,7 +46,7 @@ export interface PlannedCut {
   /** Above 0 where a turn had to be split. */
   readonly messageIndex: number;
   readonly keptTokens: number;
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
 }
 
 /** A call without an answer that is so many turns old will get none. */
@@ -63,7 +65,7 @@ interface Place {
 export function planCut(turns: readonly CutTurn[], goal: CutGoal, hasOlder = false): PlannedCut | undefined {
   const costs = suffixCosts(turns);
   const begins = beginnings(turns);
-  const cut = ({ turn, messageIndex }: Place, floors: readonly string[]): PlannedCut => ({
+  const cut = ({ turn, messageIndex }: Place, floors: readonly Floor[]): PlannedCut => ({
     turn,
     messageIndex,
     keptTokens: costs(turn, messageIndex).tokens,
@@ -85,14 +87,14 @@ export function planCut(turns: readonly CutTurn[], goal: CutGoal, hasOlder = fal
   const best = enough.find(onTarget);
   if (best) return cut(best, []);
   const last = enough.at(-1);
-  if (last && inRoom(last)) return cut(last, ["over target: the last turns are kept whole"]);
+  if (last && inRoom(last)) return cut(last, [{ kind: FloorKind.OVER_TARGET }]);
 
   const isKeepable =
     !hasOlder &&
     turns.length <= goal.keepAtMost &&
     isWithin({ turn: 0, messageIndex: 0 }, goal.uncutTokens, goal.uncutMessages);
   if (enough.length === 0 && isKeepable) return undefined;
-  const shown = (count: number) => (count < keepTurns ? [`keep_turns ${count}`] : []);
+  const shown = (count: number) => (count < keepTurns ? [{ kind: FloorKind.KEEP_TURNS, value: count }] : []);
   const fewer = places.slice(enough.length);
   // What is open at the end may hold more turns together than should be kept.
   const held = wholes.slice(-1).filter(inRoom);
@@ -104,7 +106,7 @@ export function planCut(turns: readonly CutTurn[], goal: CutGoal, hasOlder = fal
   const split = starts.find(onTarget) ?? starts.find(inRoom) ?? starts.at(-1);
   if (split) {
     const index = turns[split.turn]!.from + split.messageIndex;
-    return cut(split, [...shown(turns.length - split.turn), `split turn at message ${index}`]);
+    return cut(split, [...shown(turns.length - split.turn), { kind: FloorKind.SPLIT_TURN, value: index }]);
   }
   const whole = wholes.at(-1);
   return whole && cut(whole, shown(turns.length - whole.turn));

@@ -1,3 +1,5 @@
+import type { CompressionStrategy } from "./context-settings.js";
+
 export const CompactionTrigger = {
   UNSPECIFIED: "COMPACTION_TRIGGER_UNSPECIFIED",
   CONTEXT_LIMIT: "COMPACTION_TRIGGER_CONTEXT_LIMIT",
@@ -8,6 +10,53 @@ export const CompactionTrigger = {
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 export type CompactionTrigger = (typeof CompactionTrigger)[keyof typeof CompactionTrigger];
+
+export const FloorKind = {
+  UNSPECIFIED: "FLOOR_KIND_UNSPECIFIED",
+  MEMORY_GAVE_WAY: "FLOOR_KIND_MEMORY_GAVE_WAY",
+  OVER_TARGET: "FLOOR_KIND_OVER_TARGET",
+  KEEP_TURNS: "FLOOR_KIND_KEEP_TURNS",
+  SPLIT_TURN: "FLOOR_KIND_SPLIT_TURN",
+  ELIDED_RESULTS: "FLOOR_KIND_ELIDED_RESULTS",
+  SUMMARY_LEFT_OUT: "FLOOR_KIND_SUMMARY_LEFT_OUT",
+  NO_TURN_FITS: "FLOOR_KIND_NO_TURN_FITS",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type FloorKind = (typeof FloorKind)[keyof typeof FloorKind];
+
+/** A step in which what is otherwise never cut gave way. */
+export interface Floor {
+  readonly kind: FloorKind;
+  readonly value?: number | undefined;
+}
+
+/** A floor in a sentence. */
+export function floorText({ kind, value = 0 }: Floor): string {
+  return floorTexts[kind].replace("{value}", String(value));
+}
+
+const floorTexts: Readonly<Record<FloorKind, string>> = {
+  FLOOR_KIND_UNSPECIFIED: "something gave way",
+  FLOOR_KIND_MEMORY_GAVE_WAY: "memory gave way",
+  FLOOR_KIND_OVER_TARGET: "over target: the last turns are kept whole",
+  FLOOR_KIND_KEEP_TURNS: "keep_turns {value}",
+  FLOOR_KIND_SPLIT_TURN: "split turn at message {value}",
+  FLOOR_KIND_ELIDED_RESULTS: "elided results {value}",
+  FLOOR_KIND_SUMMARY_LEFT_OUT: "summary left out",
+  FLOOR_KIND_NO_TURN_FITS: "no turn fits",
+  UNRECOGNIZED: "something gave way",
+};
+
+const strategyPrefix = "COMPRESSION_STRATEGY_";
+
+/** A strategy as a row keeps it. */
+export function storedStrategy(strategy: CompressionStrategy): string {
+  return strategy.slice(strategyPrefix.length).toLowerCase();
+}
+
+export function strategyOf(stored: string): CompressionStrategy {
+  return `${strategyPrefix}${stored.toUpperCase()}` as CompressionStrategy;
+}
 
 /** Why a summarizer's work was not used. */
 export interface SummarizerFailure {
@@ -27,7 +76,7 @@ export interface CompactionTurn {
   readonly firstKeptMessageIndex: number;
   readonly summarizedTurns: number;
   readonly previousCompactionId: string;
-  readonly strategy: string;
+  readonly compressionStrategy: CompressionStrategy;
   readonly parameters: { [key: string]: string };
   readonly summarizer: string;
   readonly provider: string;
@@ -40,7 +89,7 @@ export interface CompactionTurn {
   readonly durationMs: number;
   readonly trigger: CompactionTrigger;
   readonly instructions: string;
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
   readonly failures: readonly SummarizerFailure[];
   readonly createTime: Date | undefined;
   readonly applyTime: Date | undefined;

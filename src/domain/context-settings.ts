@@ -15,19 +15,34 @@ export const PrefixPolicy = {
 } as const;
 export type PrefixPolicy = (typeof PrefixPolicy)[keyof typeof PrefixPolicy];
 
+/** How history gives way when it no longer fits. */
+export const CompressionStrategy = {
+  UNSPECIFIED: "COMPRESSION_STRATEGY_UNSPECIFIED",
+  SUMMARY: "COMPRESSION_STRATEGY_SUMMARY",
+  TRUNCATE: "COMPRESSION_STRATEGY_TRUNCATE",
+  IMPORTANCE: "COMPRESSION_STRATEGY_IMPORTANCE",
+  TIME_DECAY: "COMPRESSION_STRATEGY_TIME_DECAY",
+  WINDOW: "COMPRESSION_STRATEGY_WINDOW",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type CompressionStrategy = (typeof CompressionStrategy)[keyof typeof CompressionStrategy];
+
 /** How a context is made, as one of server, capsule or request says it. */
 export interface ContextSettings {
   readonly includeDescriptions?: boolean | undefined;
   readonly includeSchemas?: boolean | undefined;
   readonly activityLimit?: number | undefined;
-  readonly compressionStrategy?: string | undefined;
+  readonly compressionStrategy: CompressionStrategy;
   readonly maxMessages?: number | undefined;
   readonly keepTurns?: number | undefined;
   readonly policy: BudgetPolicy;
   readonly reserveResponseTokens?: number | undefined;
   readonly reserveToolTokens?: number | undefined;
   readonly modelLimits: readonly ModelLimits[];
-  readonly summarizers: readonly string[];
+  /** For every model, where its own do not say otherwise. */
+  readonly defaultLimits: ModelLimits | undefined;
+  /** Set and empty: nobody is asked. */
+  readonly summarizers: { readonly names: readonly string[] } | undefined;
   readonly keepRecent?: number | undefined;
   readonly chunkTokens?: number | undefined;
   readonly summarizationModel?: string | undefined;
@@ -36,10 +51,6 @@ export interface ContextSettings {
   readonly softThreshold?: number | undefined;
   readonly prefix: PrefixPolicy;
 }
-
-/** How history gives way when it no longer fits. */
-export const compressionStrategies = ["summary", "truncate", "importance", "time_decay", "window"] as const;
-export type CompressionStrategy = (typeof compressionStrategies)[number];
 
 /** Limits for one model. */
 export interface ModelLimits {

@@ -56,7 +56,7 @@ export interface Document {
   readonly content: string;
   readonly version: number;
   readonly hash: Buffer;
-  readonly bytes: number;
+  readonly sizeBytes: number;
   readonly o200kTokens: number;
   readonly updateTime: Date | undefined;
 }
@@ -90,15 +90,22 @@ export interface Tool {
   readonly dangerous: boolean;
 }
 
+export const LoopRule = {
+  UNSPECIFIED: "LOOP_RULE_UNSPECIFIED",
+  EXIT: "LOOP_RULE_EXIT",
+  CONTINUE: "LOOP_RULE_CONTINUE",
+  START: "LOOP_RULE_START",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type LoopRule = (typeof LoopRule)[keyof typeof LoopRule];
+
 /** A rule for the order in which tools are called. */
 export interface ToolRule {
   readonly tool: string;
   readonly rule:
-    | { readonly $case: "exitLoop"; readonly value: boolean }
-    | { readonly $case: "continueLoop"; readonly value: boolean }
+    | { readonly $case: "loop"; readonly value: LoopRule }
     | { readonly $case: "maxCalls"; readonly value: number }
     | { readonly $case: "requiresPrior"; readonly value: string }
-    | { readonly $case: "startConstraint"; readonly value: boolean }
     | undefined;
 }
 

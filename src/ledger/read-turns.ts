@@ -10,19 +10,19 @@ import { viewCompaction } from "./view-compaction.js";
 import { viewTurn } from "./views.js";
 
 /** A turn with its result, or a compaction. */
-export interface TurnWithResult {
-  readonly turn: Turn | undefined;
-  readonly result: AgentResult | undefined;
-  readonly compaction: CompactionTurn | undefined;
+export interface FoundTurn {
+  readonly found:
+    | { readonly $case: "turn"; readonly value: { readonly turn: Turn; readonly result: AgentResult } }
+    | { readonly $case: "compaction"; readonly value: CompactionTurn };
 }
 
 /** One turn in any state, with all its messages; or a compaction. */
-export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string): Promise<TurnWithResult> {
+export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string): Promise<FoundTurn> {
   const row = await deps.threads.findTurn(tenantId, turnId);
   if (!row) {
     const compaction = await deps.compactions.find(tenantId, turnId);
     if (!compaction) throw turnNotFound(turnId);
-    return { turn: undefined, result: undefined, compaction: viewCompaction(compaction) };
+    return { found: { $case: "compaction", value: viewCompaction(compaction) } };
   }
   const rows = await deps.threads.findMessages(tenantId, turnId);
   const turn = viewTurn(row);
@@ -30,11 +30,8 @@ export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string
   const messages = rows.flatMap((piece) => decodeMessages(piece.wire)).slice(0, row.messageCount);
   if (messages.length < row.messageCount) throw turnNotFound(turnId);
   const { usage, stopReason, error, permissionsUsed } = turn;
-  return {
-    turn,
-    result: { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed },
-    compaction: undefined,
-  };
+  const result = { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed };
+  return { found: { $case: "turn", value: { turn, result } } };
 }
 
 function invocations(messages: readonly Message[]): ToolInvocation[] {

@@ -283,7 +283,7 @@ export async function deleteSession(
 }
 
 export interface ForkSession {
-  readonly from: { readonly $case: "session" | "turnId"; readonly value: string };
+  readonly start: { readonly $case: "session" | "turnId"; readonly value: string };
   readonly label: string;
   readonly workspacePath: string;
   readonly metadata: { [key: string]: string };
@@ -298,8 +298,9 @@ export async function forkSession(
   requireLabel(command.label, "label");
   const nowUs = toMicroseconds(deps.clock.now());
   return deps.sessions.write(key, nowUs, async (sessions) => {
-    const origin = command.from.$case === "session" ? await sessions.findRow(command.from.value) : undefined;
-    const turnId = origin ? origin.headTurnId : command.from.value;
+    const origin =
+      command.start.$case === "session" ? await sessions.findRow(command.start.value) : undefined;
+    const turnId = origin ? origin.headTurnId : command.start.value;
     const base: SessionRow = {
       ...newSession(deps, key.tenantId, command.label, nowUs),
       workspacePath: command.workspacePath || (origin?.workspacePath ?? ""),
@@ -360,12 +361,6 @@ export async function aliasSession(
   const nowUs = toMicroseconds(deps.clock.now());
   return deps.sessions.write(key, nowUs, async (sessions) => {
     const owner = await sessions.ownerOf(alias);
-    if (command.session === "") {
-      if (owner === undefined)
-        throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
-      await sessions.removeAlias(alias);
-      return sessionAnswer(await sessions.find(owner));
-    }
     const session = await sessions.findRow(command.session);
     const takenByOther = owner !== undefined && owner !== session.id && !command.replace;
     if (takenByOther || (await sessions.isLabel(alias))) {
@@ -379,5 +374,19 @@ export async function aliasSession(
       throw limitReached("aliases", limits.aliases, session.label);
     await sessions.putAlias(alias, session.id, nowUs);
     return sessionAnswer(await sessions.withAliases(session));
+  });
+}
+
+export async function unaliasSession(
+  deps: LedgerDeps,
+  key: WriteKey<SessionAnswer>,
+  alias: string,
+): Promise<SessionAnswer> {
+  return deps.sessions.write(key, toMicroseconds(deps.clock.now()), async (sessions) => {
+    const owner = await sessions.ownerOf(alias);
+    if (owner === undefined)
+      throw new QuireError("ALIAS_NOT_FOUND", `there is no alias ${alias}`, { metadata: { alias } });
+    await sessions.removeAlias(alias);
+    return sessionAnswer(await sessions.find(owner));
   });
 }

@@ -1,5 +1,11 @@
 import { fromMicroseconds } from "../domain/clock.js";
-import type { CompactionTrigger, CompactionTurn, SummarizerFailure } from "../domain/compaction.js";
+import {
+  type CompactionTrigger,
+  type CompactionTurn,
+  type Floor,
+  type SummarizerFailure,
+  strategyOf,
+} from "../domain/compaction.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { decodeMessages } from "./message-codec.js";
 
@@ -22,7 +28,7 @@ export function viewCompaction(row: CompactionRow): CompactionTurn {
     firstKeptMessageIndex: row.firstKeptMessageIndex,
     summarizedTurns: row.summarizedTurns,
     previousCompactionId: row.previousId ?? "",
-    strategy: row.strategy,
+    compressionStrategy: strategyOf(row.strategy),
     parameters: JSON.parse(row.parametersJson) as { [key: string]: string },
     summarizer: row.summarizer,
     provider: row.provider,
@@ -35,7 +41,7 @@ export function viewCompaction(row: CompactionRow): CompactionTurn {
     durationMs: row.durationMs,
     trigger: row.trigger as CompactionTrigger,
     instructions: row.instructions,
-    floors: JSON.parse(row.floorsJson) as string[],
+    floors: JSON.parse(row.floorsJson) as Floor[],
     failures: JSON.parse(row.failuresJson) as SummarizerFailure[],
     createTime: fromMicroseconds(row.createdUs),
     applyTime: row.appliedUs === null ? undefined : fromMicroseconds(row.appliedUs),

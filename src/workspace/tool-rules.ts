@@ -1,9 +1,9 @@
 import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
-import type { ToolRule } from "../domain/workspace.js";
+import { LoopRule, type ToolRule } from "../domain/workspace.js";
 
 /** The rules as a section of a prompt: start constraints first, then in the given order. Empty without rules. */
 export function renderToolRules(rules: readonly ToolRule[], texts: PromptTexts = defaultPromptTexts): string {
-  const isStart = ({ rule }: ToolRule) => rule?.$case === "startConstraint";
+  const isStart = ({ rule }: ToolRule) => rule?.value === LoopRule.START;
   const ordered = [...rules.filter(isStart), ...rules.filter((rule) => !isStart(rule))];
   const lines = ordered.map((rule) => ruleText(rule, texts)).filter((rule) => rule !== "");
   if (lines.length === 0) return "";
@@ -14,10 +14,12 @@ export function renderToolRules(rules: readonly ToolRule[], texts: PromptTexts =
   ].join("\n");
 }
 
-const flagTexts = {
-  startConstraint: "tool-rules-start-constraint",
-  exitLoop: "tool-rules-exit-loop",
-  continueLoop: "tool-rules-continue-loop",
+const loopTexts = {
+  LOOP_RULE_START: "tool-rules-start-constraint",
+  LOOP_RULE_EXIT: "tool-rules-exit-loop",
+  LOOP_RULE_CONTINUE: "tool-rules-continue-loop",
+  LOOP_RULE_UNSPECIFIED: undefined,
+  UNRECOGNIZED: undefined,
 } as const;
 
 /** Empty for a rule that says nothing. */
@@ -30,7 +32,9 @@ function ruleText({ tool, rule }: ToolRule, texts: PromptTexts): string {
     }
     case "requiresPrior":
       return fill(texts["tool-rules-requires-prior"], { tool, prior: rule.value });
-    default:
-      return rule.value ? fill(texts[flagTexts[rule.$case]], { tool }) : "";
+    case "loop": {
+      const name = loopTexts[rule.value];
+      return name ? fill(texts[name], { tool }) : "";
+    }
   }
 }

@@ -39,7 +39,7 @@ export function viewDocument(row: DocumentRow, content = ""): Document {
     content,
     version: row.version,
     hash: ownBytes(row.hash),
-    bytes: row.byteCount,
+    sizeBytes: row.byteCount,
     o200kTokens: row.o200kTokens,
     updateTime: fromMicroseconds(row.updatedUs),
   };

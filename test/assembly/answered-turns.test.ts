@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, user } from "../support/messages.js";
 import { failure } from "../support/server.js";
 import { type ServedDesk, serveDesk } from "./served-desk.js";
@@ -39,7 +40,7 @@ describe("a turn that names its assembly", () => {
     const assemblyId = await assembled(desk);
     const recorded = await desk.quire.ledger.recordTurn(await turnOf(desk, assemblyId));
     expect(recorded.warnings).toEqual([]);
-    const { turn } = await desk.quire.ledger.getTurn({ turnId: recorded.turn!.id });
+    const { turn } = recordedTurn(await desk.quire.ledger.getTurn({ turnId: recorded.turn!.id }));
     expect(turn).toMatchObject({ assemblyId, details: ofTheAssembly });
     const begun = await desk.quire.ledger.beginTurn(await turnOf(desk, await assembled(desk)));
     expect(begun.turn!.details).toMatchObject(ofTheAssembly);

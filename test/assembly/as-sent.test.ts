@@ -68,7 +68,7 @@ describe("a turn that names its assembly", () => {
       (await fold(desk.quire.assembly.assemble({ context }))).layer.tokens,
     );
     const { context: again } = await desk.quire.assembly.replayContext({
-      receiptId: clean.completed.receiptId,
+      assemblyId: clean.completed.assemblyId,
     });
     expect(bytesOf(again!.history)).toBe(bytesOf(clean.history));
   });
@@ -95,7 +95,7 @@ describe("an active turn", () => {
     expect(folded.current).toBeUndefined();
     await desk.quire.ledger.appendMessages({ turnId: turn!.id, messages: [assistant("It is late.")] });
     const { context: again } = await desk.quire.assembly.replayContext({
-      receiptId: folded.completed.receiptId,
+      assemblyId: folded.completed.assemblyId,
     });
     expect(bytesOf(again!.history)).toBe(bytesOf(folded.history));
   });
@@ -114,7 +114,7 @@ describe("an active turn", () => {
     checkPairs(folded.history);
     await desk.quire.ledger.appendMessages({ turnId: turn!.id, messages: [toolResults("call-9")] });
     const { context: again } = await desk.quire.assembly.replayContext({
-      receiptId: folded.completed.receiptId,
+      assemblyId: folded.completed.assemblyId,
     });
     expect(bytesOf(again!.history)).toBe(bytesOf(folded.history));
   });

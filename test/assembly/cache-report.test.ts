@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { ContextChange } from "../../src/contract/gen/quire/v1/prompt_cache.js";
+import { change } from "./change.js";
 import { rules, ttlMs, WarmDesk } from "./warm-desk.js";
 
 /** What a provider would report that did just what was predicted. */
@@ -22,8 +24,8 @@ describe("GetCacheReport", () => {
     const desk = await WarmDesk.open();
     const sent = [await asPredicted(desk), await asPredicted(desk), await asPredicted(desk)];
     const { turns } = await reportOf(desk);
-    expect(turns.map(({ turnId, receiptId }) => [turnId, receiptId])).toEqual(
-      sent.map(({ turnId, completed }) => [turnId, completed.receiptId]),
+    expect(turns.map(({ turnId, assemblyId }) => [turnId, assemblyId])).toEqual(
+      sent.map(({ turnId, completed }) => [turnId, completed.assemblyId]),
     );
     for (const [at, turn] of turns.entries()) {
       const { usage, completed } = sent[at]!;
@@ -36,7 +38,7 @@ describe("GetCacheReport", () => {
         hitRate: usage.cachedInputTokens / usage.inputTokens,
       });
     }
-    expect(turns.map(({ missCause }) => missCause)).toEqual(["first context", "", ""]);
+    expect(turns.map(({ missCause }) => missCause)).toEqual([change("FIRST_CONTEXT"), undefined, undefined]);
     expect(turns[2]!.hitRate).toBeGreaterThan(0.9);
   });
 
@@ -71,7 +73,7 @@ describe("GetCacheReport", () => {
   test("says why something was missed: the time, a section, tools, a compaction, or the provider", async () => {
     const desk = await WarmDesk.open();
     for (let turn = 0; turn < 5; turn++) await asPredicted(desk);
-    const causes: string[] = [];
+    const causes: (ContextChange | undefined)[] = [];
     const causeAfter = async (change: () => unknown, more = {}) => {
       await change();
       await asPredicted(desk, more);
@@ -83,12 +85,19 @@ describe("GetCacheReport", () => {
     await causeAfter(() => undefined, { tools: [] });
     await causeAfter(() => undefined);
     await causeAfter(() => desk.quire.ledger.compact({ session: "desk", keepTurns: 1 }));
-    expect(causes).toEqual(["ttl passed", "section override", "", "tools", "tools", "cut"]);
+    expect(causes).toEqual([
+      change("TTL_PASSED"),
+      change("SECTION", "override"),
+      undefined,
+      change("TOOLS"),
+      change("TOOLS"),
+      change("CUT"),
+    ]);
     const sent = await desk.assemble();
     expect(sent.completed.cachePlan!.readTokens).toBeGreaterThan(0);
     await desk.record(sent, { usage: { inputTokens: 2_000, cachedInputTokens: 0 } });
     const [last] = (await reportOf(desk, 1)).turns;
-    expect(last!.missCause).toBe("the provider read less than its rules allow");
+    expect(last!.missCause).toEqual(change("PROVIDER"));
   });
 
   test("says nothing of turns without usage, and names no prediction for turns without an assembly", async () => {
@@ -96,11 +105,11 @@ describe("GetCacheReport", () => {
     await desk.turn();
     await desk.turn({}, { isUnnamed: true, usage: { inputTokens: 900, cachedInputTokens: 0 } });
     const { turns, models } = await reportOf(desk);
-    expect(turns[0]).toMatchObject({ inputTokens: 0, hitRate: 0, missCause: "" });
+    expect(turns[0]).toMatchObject({ inputTokens: 0, hitRate: 0, missCause: undefined });
     expect(turns[1]).toMatchObject({
-      receiptId: "",
+      assemblyId: "",
       predicted: undefined,
-      missCause: "its receipt is not kept, or the turn named no assembly",
+      missCause: change("NOT_KEPT"),
     });
     expect(models).toMatchObject([{ turns: 1, inputTokens: 900, predictedHitRate: 0 }]);
   });

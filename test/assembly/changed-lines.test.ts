@@ -3,6 +3,7 @@ import { changedLines } from "../../src/assembly/prefix/changed-lines.js";
 import { sectionUpdate, updateOf } from "../../src/assembly/prefix/section-update.js";
 import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { Offload } from "../../src/offload/offload.js";
+import { change } from "./change.js";
 import { WarmDesk } from "./warm-desk.js";
 
 const offload = new Offload(1);
@@ -125,7 +126,7 @@ describe("a warm session whose document of 1 MB changes", () => {
     const second = await desk.assemble();
     clearInterval(timer);
     expect(turns).toBeGreaterThan(20);
-    expect(second.prefix).toMatchObject({ pinned: false, cause: "carrying costs more" });
+    expect(second.prefix).toMatchObject({ pinned: false, cause: change("CARRYING_COSTS_MORE") });
     expect(second.system.text).toContain(rule(15_999, "twice"));
     expect(second.context).not.toContain("Update");
   });

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { type Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
 import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
@@ -140,16 +141,15 @@ function isSummary({ role, parts }: Message): boolean {
 /** Whatever had to give way is said. */
 export function checkFloors(context: FoldedContext, keepTurns: number): void {
   const { layer, completed } = context;
-  const { floors } = completed;
+  const floorsOf = (kind: FloorKind) =>
+    completed.floors.filter((floor) => floor.kind === kind).map(({ value }) => value);
   const inThread = layer.summarizedTurns + layer.droppedTurns + layer.turns;
   const wanted = Math.min(keepTurns, inThread);
-  expect(floors.filter((floor) => floor.startsWith("keep_turns"))).toEqual(
-    layer.turns < wanted ? [`keep_turns ${layer.turns}`] : [],
+  expect(floorsOf(FloorKind.KEEP_TURNS)).toEqual(layer.turns < wanted ? [layer.turns] : []);
+  expect(floorsOf(FloorKind.SPLIT_TURN)).toEqual(
+    layer.splitMessageIndex > 0 ? [layer.splitMessageIndex] : [],
   );
-  const split = layer.splitMessageIndex > 0 ? [`split turn at message ${layer.splitMessageIndex}`] : [];
-  expect(floors.filter((floor) => floor.startsWith("split"))).toEqual(split);
-  const elided = layer.elidedResults > 0 ? [`elided results ${layer.elidedResults}`] : [];
-  expect(floors.filter((floor) => floor.startsWith("elided"))).toEqual(elided);
+  expect(floorsOf(FloorKind.ELIDED_RESULTS)).toEqual(layer.elidedResults > 0 ? [layer.elidedResults] : []);
   const markers = context.history.filter(
     (message) => !isSummary(message) && JSON.stringify(message.parts).includes("[tool result left out: "),
   );

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CompactionTrigger } from "../../src/contract/gen/quire/v1/compaction.js";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import { tempFolder } from "../support/temp-folder.js";
@@ -31,7 +32,7 @@ describe("Compact", () => {
       anchorTurnId: head,
       summarizedTurns: 7,
       trigger: CompactionTrigger.MANUAL,
-      strategy: "summary",
+      compressionStrategy: CompressionStrategy.SUMMARY,
       summarizer: "extractive",
       floors: [],
     });
@@ -68,13 +69,13 @@ describe("Compact", () => {
   });
 
   test.each([
-    "truncate",
-    "importance",
-    "time_decay",
-  ])("does it by %s where that is asked for", async (strategy) => {
+    ["truncate", CompressionStrategy.TRUNCATE],
+    ["importance", CompressionStrategy.IMPORTANCE],
+    ["time_decay", CompressionStrategy.TIME_DECAY],
+  ])("does it by %s where that is asked for", async (summarizer, compressionStrategy) => {
     const { label } = await session(10);
-    const { compaction } = await quire.ledger.compact({ session: label, strategy });
-    expect(compaction).toMatchObject({ strategy, summarizer: strategy, summarizedTurns: 7 });
+    const { compaction } = await quire.ledger.compact({ session: label, compressionStrategy });
+    expect(compaction).toMatchObject({ compressionStrategy, summarizer, summarizedTurns: 7 });
   });
 
   test("does it once for one request_id, and again for another", async () => {
@@ -99,7 +100,7 @@ describe("Compact", () => {
 
   test("fails with the reason where no summarizer gave a summary, and changes nothing", async () => {
     const { label } = await session(10);
-    const failing = quire.ledger.compact({ session: label, summarizers: ["openai", "nobody"] });
+    const failing = quire.ledger.compact({ session: label, summarizers: { names: ["openai", "nobody"] } });
     await expect(failing).rejects.toMatchObject({
       reason: "COMPACTION_FAILED",
       metadata: { openai: expect.any(String), nobody: "is not configured on this server" },
@@ -107,7 +108,7 @@ describe("Compact", () => {
     expect(await compactionsOf(quire, label)).toEqual([]);
     const { compaction } = await quire.ledger.compact({
       session: label,
-      summarizers: ["nobody", "extractive"],
+      summarizers: { names: ["nobody", "extractive"] },
     });
     expect(compaction).toMatchObject({ summarizer: "extractive", failures: [{ summarizer: "nobody" }] });
   });
@@ -155,13 +156,19 @@ describe("Compact", () => {
 
   test("makes a summary where the server's setting is to make none", async () => {
     const contextSettingsFile = join(tempFolder(), "settings.json");
-    writeFileSync(contextSettingsFile, JSON.stringify({ compressionStrategy: "window" }));
+    writeFileSync(
+      contextSettingsFile,
+      JSON.stringify({ compressionStrategy: "COMPRESSION_STRATEGY_WINDOW" }),
+    );
     const other = await openTestQuire({ contextSettingsFile });
     try {
       await longSession(other, "windowed", 10);
       expect((await assembleChecked(other, tight("windowed", 600))).compaction).toEqual([]);
       const { compaction } = await other.ledger.compact({ session: "windowed" });
-      expect(compaction).toMatchObject({ strategy: "summary", summarizer: "extractive" });
+      expect(compaction).toMatchObject({
+        compressionStrategy: CompressionStrategy.SUMMARY,
+        summarizer: "extractive",
+      });
     } finally {
       await other.close();
     }

@@ -3,6 +3,7 @@ import type { ContextSettings } from "../../src/contract/gen/quire/v1/context_se
 import { HistoryView, type ThreadSummary } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type DeepPartial, type Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import type { Quire } from "../../src/index.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { toolCalls, toolResults, user } from "../support/messages.js";
 import type { PartialContext } from "./agent.js";
 import type { WrittenTurn } from "./check-context.js";
@@ -45,7 +46,9 @@ export async function view(
 /** The turns of a session's thread as the ledger has them, and an open one after them. */
 export async function threadOf(quire: Quire, session: string, activeTurnId = ""): Promise<WrittenTurn[]> {
   const { messages } = await view(quire, { session }, HistoryView.FULL);
-  const active = activeTurnId ? (await quire.ledger.getTurn({ turnId: activeTurnId })).result!.messages : [];
+  const active = activeTurnId
+    ? recordedTurn(await quire.ledger.getTurn({ turnId: activeTurnId })).result!.messages
+    : [];
   const turns = new Map<string, number[]>();
   for (const { turnId, role, index } of [...messages, ...active]) {
     const spoken = turns.get(turnId) ?? [];

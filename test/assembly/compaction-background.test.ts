@@ -46,7 +46,7 @@ async function clocked(script: ModelScript = () => ({ text: "They looked for a p
     return rows.map((row) => viewCompaction(row) as CompactionTurn);
   };
   const assemble = (session: string, settings: DeepPartial<ContextSettings> = {}) => {
-    const context = tightContext(session, roomTokens, { summarizers: ["openai"], ...settings });
+    const context = tightContext(session, roomTokens, { summarizers: { names: ["openai"] }, ...settings });
     return assembled(quire.assembly.assemble({ context }));
   };
   const idle = () => engine.assembly.compactor.idle();
@@ -182,12 +182,12 @@ describe("the cut", () => {
   it("moves only by compaction: over 200 turns each context goes on where the one before ended", async () => {
     const desk = await clocked();
     let head = await longSession(desk.quire, "soft", 1);
-    let before = await desk.assemble("soft", { summarizers: ["extractive"] });
+    let before = await desk.assemble("soft", { summarizers: { names: ["extractive"] } });
     let moved = 0;
     for (let turn = 2; turn <= 200; turn++) {
       head = await growSession(desk.quire, "soft", [turn, turn], head);
       desk.clock.ms += 20_000;
-      const after = await desk.assemble("soft", { summarizers: ["extractive"] });
+      const after = await desk.assemble("soft", { summarizers: { names: ["extractive"] } });
       expect(after.layer.droppedTurns).toBe(0);
       expect(after.layer.turns + after.layer.summarizedTurns).toBe(turn);
       if (after.finished) moved++;
@@ -215,7 +215,7 @@ describe("closing", () => {
       summarizerOpenaiModel: "gpt-small",
     });
     const first = await longSession(served.quire, "soft", 2);
-    const context = tightContext("soft", roomTokens, { summarizers: ["openai"] });
+    const context = tightContext("soft", roomTokens, { summarizers: { names: ["openai"] } });
     await assembled(served.assemble(context));
     await growSession(served.quire, "soft", [3, lastFitting], first);
     await asked.passed;

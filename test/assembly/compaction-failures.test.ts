@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CompactionTurn } from "../../src/contract/gen/quire/v1/compaction.js";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { gate } from "../support/gate.js";
 import { handTimers } from "../support/hand-timers.js";
 import { assistant, user } from "../support/messages.js";
@@ -57,7 +58,7 @@ async function overfull(script: ModelScript) {
 }
 
 const contextFor = (...summarizers: readonly string[]) =>
-  tightContext("long", roomTokens, { summarizers: [...summarizers] });
+  tightContext("long", roomTokens, { summarizers: { names: [...summarizers] } });
 
 /** Assembles within the deadline. The context keeps every rule, and the thread stays as it was. */
 async function assembleTight({ assemble, quire }: ServedEngine, summarizers: readonly string[]) {
@@ -182,10 +183,10 @@ describe("identifiers of open work", () => {
   const tickets = Array.from({ length: 30 }, (_, index) => `TKT-${70_000 + index}`);
 
   it.each([
-    "summary",
-    "importance",
-    "time_decay",
-    "truncate",
+    CompressionStrategy.SUMMARY,
+    CompressionStrategy.IMPORTANCE,
+    CompressionStrategy.TIME_DECAY,
+    CompressionStrategy.TRUNCATE,
   ])("are asked for only as far as a summary has room for them: %s", async (compressionStrategy) => {
     const { quire } = await servedEngine();
     await longSession(quire, "long", 16, (number) =>
@@ -205,7 +206,7 @@ describe("Compact", () => {
     const { compaction } = await desk.quire.ledger.compact({
       session: "long",
       instructions,
-      summarizers: ["anthropic"],
+      summarizers: { names: ["anthropic"] },
     });
     expect(desk.model.requests[0]!.user).toContain(instructions);
     expect(compaction).toMatchObject({ instructions, trigger: "COMPACTION_TRIGGER_MANUAL", summary });
@@ -213,7 +214,10 @@ describe("Compact", () => {
 
   it("fails with the reason of each summarizer, and leaves the thread as it was", async () => {
     const desk = await overfull(() => ({ text: "They looked for it." }));
-    const call = desk.quire.ledger.compact({ session: "long", summarizers: ["openai", "anthropic"] });
+    const call = desk.quire.ledger.compact({
+      session: "long",
+      summarizers: { names: ["openai", "anthropic"] },
+    });
     const drops = expect.stringContaining(`drops the identifier "${openTicket}"`);
     await expect(call).rejects.toMatchObject({
       reason: "COMPACTION_FAILED",

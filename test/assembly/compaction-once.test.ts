@@ -25,7 +25,7 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
     const { model, flags } = await summarizingModel();
     const { quire, engine } = await open(flags);
     await longSession(quire, "busy", 16);
-    const context = tightContext("busy", 1_000, { summarizers: ["openai"] });
+    const context = tightContext("busy", 1_000, { summarizers: { names: ["openai"] } });
     const all = await Promise.all(
       Array.from({ length: 50 }, () => assembled(quire.assembly.assemble({ context }))),
     );
@@ -41,7 +41,7 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
     const { model, flags } = await summarizingModel();
     const { quire } = await open(flags);
     await longSession(quire, "busy", 16);
-    const context = tightContext("busy", 1_000, { summarizers: ["openai"] });
+    const context = tightContext("busy", 1_000, { summarizers: { names: ["openai"] } });
     const late = quire.assembly.assemble({ context })[Symbol.asyncIterator]();
     let event = await late.next();
     while (event.value?.event?.$case !== "compaction") event = await late.next();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HistoryView } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
+import { foundCompaction } from "../support/found-turn.js";
 import { putAgent } from "./agent.js";
 import type { WrittenTurn } from "./check-context.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
@@ -34,9 +35,9 @@ async function checkRecord(id: string, thread: readonly WrittenTurn[]): Promise<
   let later: { readonly summarizedTurns: number; readonly index: number } | undefined;
   let length = 0;
   for (let next = id; next !== ""; length++) {
-    const { compaction } = await quire.ledger.getTurn({ turnId: next });
-    const { summarizedTurns, firstKeptTurnId, lastSummarizedTurnId, anchorTurnId } = compaction!;
-    const index = compaction!.firstKeptMessageIndex;
+    const compaction = foundCompaction(await quire.ledger.getTurn({ turnId: next }));
+    const { summarizedTurns, firstKeptTurnId, lastSummarizedTurnId, anchorTurnId } = compaction;
+    const index = compaction.firstKeptMessageIndex;
     expect(at(anchorTurnId), "it hangs off a turn of the thread").toBeGreaterThanOrEqual(0);
     expect(thread[summarizedTurns]?.id).toBe(firstKeptTurnId);
     expect(thread[summarizedTurns - 1]?.id ?? "").toBe(lastSummarizedTurnId);
@@ -51,7 +52,7 @@ async function checkRecord(id: string, thread: readonly WrittenTurn[]): Promise<
       expect(isLess, "each folds more than the one before").toBe(true);
     }
     later = { summarizedTurns, index };
-    next = compaction!.previousCompactionId;
+    next = compaction.previousCompactionId;
   }
   longestChain = Math.max(longestChain, length);
 }
@@ -70,7 +71,7 @@ async function checkViews({ session }: NextContext): Promise<void> {
   expect([...new Set(full.map(({ turnId }) => turnId))]).toEqual(thread);
   const effective = await streamed(session.label, HistoryView.EFFECTIVE);
   const found = await quire.ledger.getTurn({ turnId: effective[0]?.turnId ?? "" }).catch(() => undefined);
-  const { compaction } = found ?? {};
+  const compaction = found?.found?.$case === "compaction" ? found.found.value : undefined;
   const from = compaction
     ? full.findIndex(
         ({ turnId, index }) =>

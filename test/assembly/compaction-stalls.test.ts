@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { assistant, user } from "../support/messages.js";
 import { tight } from "./compacted-session.js";
 import { fold } from "./fold.js";
@@ -31,14 +32,18 @@ async function turnsDuring(work: () => Promise<void>): Promise<number> {
 
 describe("a turn of 100,000 one-word lines", () => {
   test.each([
-    "summary",
-    "importance",
-    "time_decay",
-  ])("is compacted by %s while the event loop runs", async (strategy) => {
+    CompressionStrategy.SUMMARY,
+    CompressionStrategy.IMPORTANCE,
+    CompressionStrategy.TIME_DECAY,
+  ])("is compacted by %s while the event loop runs", async (compressionStrategy) => {
     const quire = await sessionOfLines();
     const turns = await turnsDuring(async () => {
-      const { compaction } = await quire.ledger.compact({ session: "desk", keepTurns: 1, strategy });
-      expect(compaction).toMatchObject({ summarizedTurns: 4, strategy });
+      const { compaction } = await quire.ledger.compact({
+        session: "desk",
+        keepTurns: 1,
+        compressionStrategy,
+      });
+      expect(compaction).toMatchObject({ summarizedTurns: 4, compressionStrategy });
     });
     expect(turns).toBeGreaterThan(20);
   });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CompactionTrigger } from "../../src/contract/gen/quire/v1/compaction.js";
+import { CompactionTrigger, FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { HistoryView } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { foundCompaction } from "../support/found-turn.js";
 import { assistant } from "../support/messages.js";
 import { assembleChecked, type Compacted, loop, threadOf, tight, view } from "./compacted-session.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
@@ -29,7 +31,7 @@ async function summarized(): Promise<{ label: string; turns: readonly string[]; 
 
 async function fork(turnId: string): Promise<string> {
   const label = `fork-${++sessions}`;
-  await quire.ledger.forkSession({ from: { $case: "turnId", value: turnId }, label });
+  await quire.ledger.forkSession({ start: { $case: "turnId", value: turnId }, label });
   return label;
 }
 
@@ -132,7 +134,7 @@ describe("inside a tool loop", () => {
 
   test("a second compaction stands on the first, and says where the whole turn is split", async () => {
     const { label, turnId } = await looping(1, 8);
-    const settings = { compressionStrategy: "truncate" };
+    const settings = { compressionStrategy: CompressionStrategy.TRUNCATE };
     const context = { ...tight(label, 700, settings), activeTurnId: turnId };
     const first = await assembleChecked(quire, context);
     await quire.ledger.appendMessages({ turnId, messages: loop("", 6, 9) });
@@ -140,8 +142,14 @@ describe("inside a tool loop", () => {
     expect(second.made).toMatchObject({ anchorTurnId: turnId, previousCompactionId: first.made!.id });
     expect(second.made!.firstKeptMessageIndex).toBeGreaterThan(first.made!.firstKeptMessageIndex);
     expect(second.made!.summary).toBe("2 earlier turns are not shown.");
-    expect(second.made!.floors).toContain(`split turn at message ${second.made!.firstKeptMessageIndex}`);
-    expect(second.completed.floors).toContain(`split turn at message ${second.layer.splitMessageIndex}`);
+    expect(second.made!.floors).toContainEqual({
+      kind: FloorKind.SPLIT_TURN,
+      value: second.made!.firstKeptMessageIndex,
+    });
+    expect(second.completed.floors).toContainEqual({
+      kind: FloorKind.SPLIT_TURN,
+      value: second.layer.splitMessageIndex,
+    });
   });
 
   test("what was compacted applies to the thread when the turn is completed", async () => {
@@ -150,7 +158,7 @@ describe("inside a tool loop", () => {
     await quire.ledger.completeTurn({ turnId, result: { messages: [assistant("Row 3 it is.")] } });
     const after = await assembleChecked(quire, tight(label, 10_000));
     expect(after.layer).toMatchObject({ compactionId: made!.id, turns: 1 });
-    expect((await quire.ledger.getTurn({ turnId: made!.id })).compaction!.depth).toBe(5);
+    expect(foundCompaction(await quire.ledger.getTurn({ turnId: made!.id })).depth).toBe(5);
     expect((await compactionsOf(quire, label)).map(({ id }) => id)).toEqual([made!.id]);
   });
 

@@ -120,9 +120,10 @@ describe("the effective view", () => {
 });
 
 describe("a compaction is read", () => {
-  test("by GetTurn, without a turn and a result", async () => {
-    const { turn, result, compaction } = await quire.ledger.getTurn({ turnId: plain.id });
-    expect([turn, result, compaction]).toEqual([undefined, undefined, plain]);
+  test("by GetTurn, which says that it is no turn", async () => {
+    expect(await quire.ledger.getTurn({ turnId: plain.id })).toEqual({
+      found: { $case: "compaction", value: plain },
+    });
   });
 
   test("by ListTurns, on the page of the turn that it hangs off, the newest first", async () => {

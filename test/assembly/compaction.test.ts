@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HistoryReplay } from "../../src/contract/gen/quire/v1/assembly.js";
-import { CompactionTrigger } from "../../src/contract/gen/quire/v1/compaction.js";
-import { BudgetPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
+import { CompactionTrigger, FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
+import { BudgetPolicy, CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
+import { foundCompaction } from "../support/found-turn.js";
 import { assembleChecked, tight } from "./compacted-session.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { bytesOf, fold } from "./fold.js";
@@ -28,7 +29,11 @@ describe("a compaction", () => {
     const folded = await assembleChecked(quire, tight(label, 600));
     expect(folded.compaction.map(({ $case }) => $case)).toEqual(["started", "finished"]);
     expect(folded.compaction[0]).toMatchObject({
-      value: { trigger: CompactionTrigger.CONTEXT_LIMIT, strategy: "summary", summarizers: ["extractive"] },
+      value: {
+        trigger: CompactionTrigger.CONTEXT_LIMIT,
+        compressionStrategy: CompressionStrategy.SUMMARY,
+        summarizers: ["extractive"],
+      },
     });
     const made = folded.made!;
     expect(made).toMatchObject({
@@ -56,7 +61,7 @@ describe("a compaction", () => {
 
   test("summarizes the summary before it and what follows", async () => {
     const { label, head } = await session(12);
-    const context = tight(label, 600, { compressionStrategy: "truncate" });
+    const context = tight(label, 600, { compressionStrategy: CompressionStrategy.TRUNCATE });
     const first = await assembleChecked(quire, context);
     const later = await growSession(quire, label, [13, 20], head);
     const second = await assembleChecked(quire, context);
@@ -71,17 +76,17 @@ describe("a compaction", () => {
   });
 
   test.each([
-    ["summary", "extractive", {}],
-    ["truncate", "truncate", { keep_recent: "4" }],
-    ["importance", "importance", {}],
-    ["time_decay", "time_decay", { half_life_turns: "5" }],
+    [CompressionStrategy.SUMMARY, "extractive", {}],
+    [CompressionStrategy.TRUNCATE, "truncate", { keep_recent: "4" }],
+    [CompressionStrategy.IMPORTANCE, "importance", {}],
+    [CompressionStrategy.TIME_DECAY, "time_decay", { half_life_turns: "5" }],
   ])("by %s says so, with its parameters", async (compressionStrategy, summarizer, parameters) => {
     const { label } = await session(12);
     const settings = { compressionStrategy, keepRecent: 4, halfLifeTurns: 5 };
     const { made, layer } = await assembleChecked(quire, tight(label, 600, settings));
-    expect(made).toMatchObject({ strategy: compressionStrategy, summarizer, failures: [] });
+    expect(made).toMatchObject({ compressionStrategy, summarizer, failures: [] });
     expect(made!.parameters).toMatchObject({ keep_turns: "3", target_tokens: "360", ...parameters });
-    if (compressionStrategy === "truncate") expect(layer.turns).toBeLessThanOrEqual(4);
+    if (compressionStrategy === CompressionStrategy.TRUNCATE) expect(layer.turns).toBeLessThanOrEqual(4);
   });
 
   test("is made for max_messages, too", async () => {
@@ -129,12 +134,12 @@ describe("a compaction", () => {
       settings: { ...context.settings, modelLimits: [{ model: context.model!, ...limits }] },
     });
     expect(folded.layer).toMatchObject({ turns: 3, compactionId: "" });
-    expect(folded.completed.floors).toEqual(["memory gave way"]);
+    expect(folded.completed.floors).toEqual([{ kind: FloorKind.MEMORY_GAVE_WAY }]);
   });
 
   test.each([
     ["a dry run", { dryRun: true }, {}],
-    ["the window", {}, { compressionStrategy: "window" }],
+    ["the window", {}, { compressionStrategy: CompressionStrategy.WINDOW }],
     ["STRICT_TRUNCATE", {}, { policy: BudgetPolicy.STRICT_TRUNCATE }],
   ])("is not made by %s, which shows the one that there is", async (_, request, settings) => {
     const { label } = await session(12);
@@ -152,15 +157,21 @@ describe("a compaction", () => {
     const { label } = await session(30);
     const { made } = await assembleChecked(quire, tight(label, 1_500));
     expect(made!.summaryTokens).toBeGreaterThan(150);
-    const small = await assembleChecked(quire, tight(label, 120, { compressionStrategy: "window" }));
+    const small = await assembleChecked(
+      quire,
+      tight(label, 120, { compressionStrategy: CompressionStrategy.WINDOW }),
+    );
     expect(small.layer).toMatchObject({ compactionId: "", summarizedTurns: 0, turns: 1, droppedTurns: 29 });
-    expect(small.completed.floors).toEqual(["summary left out", "keep_turns 1"]);
+    expect(small.completed.floors).toEqual([
+      { kind: FloorKind.SUMMARY_LEFT_OUT },
+      { kind: FloorKind.KEEP_TURNS, value: 1 },
+    ]);
   });
 
   test("begins with the text that marks it, and holds what the record holds", async () => {
     const { label } = await session(12);
     const { history, made } = await assembleChecked(quire, tight(label, 600));
     expect(textOf(history[0]!)).toBe(`[Previous conversation summary]\n${made!.summary}`);
-    expect((await quire.ledger.getTurn({ turnId: made!.id })).compaction).toEqual(made);
+    expect(foundCompaction(await quire.ledger.getTurn({ turnId: made!.id }))).toEqual(made);
   });
 });

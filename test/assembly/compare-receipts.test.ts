@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { InputKind } from "../../src/contract/gen/quire/v1/assembly.js";
+import { ContextLayer } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { assistant, user } from "../support/messages.js";
+import { change } from "./change.js";
 import { type ServedDesk, serveDesk } from "./served-desk.js";
 import { deskRequest } from "./travel-desk.js";
 
@@ -27,10 +30,10 @@ describe("CompareReceipts", () => {
     change: () => Promise<unknown>,
     [before, after]: readonly [object, object] = [{}, {}],
   ) {
-    const firstReceiptId = await assemblyOf(desk, before);
+    const firstAssemblyId = await assemblyOf(desk, before);
     await change();
-    const secondReceiptId = await assemblyOf(desk, after);
-    return desk.quire.assembly.compareReceipts({ firstReceiptId, secondReceiptId });
+    const secondAssemblyId = await assemblyOf(desk, after);
+    return desk.quire.assembly.compareReceipts({ firstAssemblyId, secondAssemblyId });
   }
   const nothing = async () => undefined;
 
@@ -40,39 +43,39 @@ describe("CompareReceipts", () => {
     const edit = () =>
       desk.quire.workspaces.putDocuments({ workspace: "desk", documents: [{ path: "AGENTS.md", content }] });
     const { context: before } = await desk.quire.assembly.buildContext({ context });
-    const { receipt } = await desk.quire.assembly.getReceipt({ receiptId: before!.assemblyId });
+    const { receipt } = await desk.quire.assembly.getReceipt({ assemblyId: before!.assemblyId });
     const answer = await compared(desk, edit);
     const at = Buffer.byteLength(before!.systemPrompt.slice(0, before!.systemPrompt.indexOf("full")));
     expect(answer).toMatchObject({
       equal: false,
       extends: false,
-      layer: "system",
-      section: "workspace_rules",
+      layer: ContextLayer.SYSTEM,
+      cause: change("SECTION", "workspace_rules"),
     });
-    expect(answer.firstDifference).toBe(receipt!.layerBytes[0]! + at);
-    expect(answer.changedInputs).toMatchObject([{ kind: "document", name: "AGENTS.md", version: 2 }]);
+    expect(answer.firstDifference).toBe(receipt!.layerBytes!.tools + at);
+    expect(answer.changedInputs).toMatchObject([{ kind: InputKind.DOCUMENT, name: "AGENTS.md", version: 2 }]);
   });
 
   test("names a section that was added or taken away, and a tool that was", async () => {
     const desk = await serveDesk();
     const mode = { modeBlocks: [{ name: "sovereign", content: "You decide." }] };
     expect(await compared(desk, nothing, [{}, mode])).toMatchObject({
-      layer: "system",
-      section: "mode sovereign",
+      layer: ContextLayer.SYSTEM,
+      cause: change("SECTION", "mode sovereign"),
     });
     expect(
       await compared(desk, nothing, [{ permissionsGranted: ["x"] }, { permissionsGranted: [] }]),
-    ).toMatchObject({ section: "permissions" });
+    ).toMatchObject({ cause: change("SECTION", "permissions") });
     const tools = {
       tools: [{ name: "rooms", description: "Looks for larger rooms.", capability: "hotels" }],
     };
     expect(await compared(desk, nothing, [{}, tools])).toMatchObject({
-      layer: "tools",
-      section: "tool rooms",
+      layer: ContextLayer.TOOLS,
+      cause: change("TOOLS", "rooms"),
     });
     expect(await compared(desk, nothing, [{}, { permissionsGranted: ["booking.write"] }])).toMatchObject({
-      layer: "tools",
-      section: "tool book",
+      layer: ContextLayer.TOOLS,
+      cause: change("TOOLS", "book"),
     });
   });
 
@@ -85,8 +88,8 @@ describe("CompareReceipts", () => {
     expect(answer).toMatchObject({
       equal: false,
       extends: true,
-      layer: "history",
-      section: `turn ${turnId}`,
+      layer: ContextLayer.HISTORY,
+      cause: change("TURN", turnId),
       changedInputs: [],
     });
   });
@@ -94,16 +97,26 @@ describe("CompareReceipts", () => {
   test("names the cut when history begins elsewhere", async () => {
     const desk = await serveDesk();
     const answer = await compared(desk, nothing, [{}, { settings: { maxMessages: 6 } }]);
-    expect(answer).toMatchObject({ equal: false, extends: false, layer: "history", section: "cut" });
+    expect(answer).toMatchObject({
+      equal: false,
+      extends: false,
+      layer: ContextLayer.HISTORY,
+      cause: change("CUT"),
+    });
   });
 
   test("says that a context equals itself", async () => {
     const desk = await serveDesk();
-    const receiptId = await assemblyOf(desk);
+    const assemblyId = await assemblyOf(desk);
     const answer = await desk.quire.assembly.compareReceipts({
-      firstReceiptId: receiptId,
-      secondReceiptId: receiptId,
+      firstAssemblyId: assemblyId,
+      secondAssemblyId: assemblyId,
     });
-    expect(answer).toMatchObject({ equal: true, extends: true, layer: "", section: "" });
+    expect(answer).toMatchObject({
+      equal: true,
+      extends: true,
+      layer: ContextLayer.UNSPECIFIED,
+      cause: undefined,
+    });
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { InputKind } from "../../src/contract/gen/quire/v1/assembly.js";
+import { ContextLayer } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { sha256 } from "../../src/domain/hash.js";
 import type { Quire } from "../../src/index.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { user } from "../support/messages.js";
 import { fold } from "./fold.js";
 import { serveDesk } from "./served-desk.js";
@@ -41,16 +44,18 @@ describe("an event", () => {
   test("has both in the receipt, and in what is recorded with the turn", async () => {
     const { quire } = await serveDesk();
     const { context } = await contextOf(quire, tagged);
-    const { receipt } = await quire.assembly.getReceipt({ receiptId: context.assemblyId });
+    const { receipt } = await quire.assembly.getReceipt({ assemblyId: context.assemblyId });
     const candidate = receipt!.candidates.find(({ name }) => name === "current message");
     expect(candidate!.detail).toBe("identity mia@example.com; metadata channel, thread");
     expect(receipt!.inputs).toContainEqual({
-      kind: "event",
+      kind: InputKind.EVENT,
       name: "identity",
       version: 0,
       hash: sha256(Buffer.from("mia@example.com")),
     });
-    expect(receipt!.inputs).toContainEqual(expect.objectContaining({ kind: "event", name: "metadata" }));
+    expect(receipt!.inputs).toContainEqual(
+      expect.objectContaining({ kind: InputKind.EVENT, name: "metadata" }),
+    );
 
     const { turn } = await quire.ledger.recordTurn({
       session: "desk",
@@ -58,7 +63,7 @@ describe("an event", () => {
       messages: [user("Book both, please.")],
       assemblyId: context.assemblyId,
     });
-    const { result } = await quire.ledger.getTurn({ turnId: turn!.id });
+    const { result } = recordedTurn(await quire.ledger.getTurn({ turnId: turn!.id }));
     const { event } = JSON.parse(result!.messages[0]!.contextJson) as { event: object };
     expect(event).toMatchObject({ identity: tagged.identity, metadata: tagged.metadata });
   });
@@ -68,13 +73,13 @@ describe("an event", () => {
     const [first, second] = [await contextOf(quire, {}), await contextOf(quire, tagged)];
     expect(second.context.hashes!.system).toEqual(first.context.hashes!.system);
     const compared = await quire.assembly.compareReceipts({
-      firstReceiptId: first.context.assemblyId,
-      secondReceiptId: second.context.assemblyId,
+      firstAssemblyId: first.context.assemblyId,
+      secondAssemblyId: second.context.assemblyId,
     });
-    expect(compared.layer).toBe("current");
+    expect(compared.layer).toBe(ContextLayer.CURRENT);
     expect(compared.changedInputs.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
-      "event identity",
-      "event metadata",
+      "INPUT_KIND_EVENT identity",
+      "INPUT_KIND_EVENT metadata",
     ]);
   });
 

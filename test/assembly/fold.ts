@@ -1,9 +1,9 @@
 import type { HistoryLayer, SystemLayer, ToolsLayer } from "../../src/contract/gen/quire/v1/assembly.js";
 import type {
   AssembleResponse,
-  Completed,
+  AssemblyCompleted,
+  AssemblyResolved,
   HeldContext,
-  Resolved,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import type { CompactionEvent } from "../../src/contract/gen/quire/v1/compaction.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
@@ -11,7 +11,7 @@ import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
 
 /** A context as a caller of the stream holds it. */
 export interface FoldedContext {
-  readonly resolved: Resolved;
+  readonly resolved: AssemblyResolved;
   readonly system: SystemLayer;
   readonly tools: ToolsLayer;
   /** What was said of a compaction, in order. */
@@ -19,7 +19,7 @@ export interface FoldedContext {
   readonly layer: HistoryLayer;
   readonly history: readonly Message[];
   readonly current: Message | undefined;
-  readonly completed: Completed;
+  readonly completed: AssemblyCompleted;
   /** How many messages of history came over the wire. */
   readonly sentMessages: number;
 }

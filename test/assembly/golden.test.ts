@@ -33,7 +33,7 @@ async function contextAndReceipt(request: DeepPartial<ContextRequest>): Promise<
   const { context } = await quire.assembly.buildContext({
     context: { capsule: "atlas", ...deskRequest, ...request },
   });
-  const { receipt } = await quire.assembly.getReceipt({ receiptId: context!.assemblyId });
+  const { receipt } = await quire.assembly.getReceipt({ assemblyId: context!.assemblyId });
   const { candidates, inputs, floors, layerBytes } = receipt!;
   return redacted({ context, receipt: { candidates, inputs, floors, layerBytes } });
 }

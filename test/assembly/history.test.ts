@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
@@ -105,7 +106,7 @@ describe("history", () => {
     });
     const folded = await assembled(await withRoom(session, 200));
     expect(folded.layer).toMatchObject({ turns: 2, splitMessageIndex: 1, elidedResults: 0 });
-    expect(folded.completed.floors).toEqual(["split turn at message 1"]);
+    expect(folded.completed.floors).toEqual([{ kind: FloorKind.SPLIT_TURN, value: 1 }]);
   });
 
   test("elides the largest results of a turn that cannot be split, and says their size", async () => {
@@ -122,7 +123,10 @@ describe("history", () => {
     ];
     await quire.ledger.recordTurn({ session, messages });
     const folded = await assembled(await withRoom(session, 300));
-    expect(folded.completed.floors).toEqual(["split turn at message 2", "elided results 1"]);
+    expect(folded.completed.floors).toEqual([
+      { kind: FloorKind.SPLIT_TURN, value: 2 },
+      { kind: FloorKind.ELIDED_RESULTS, value: 1 },
+    ]);
     expect(JSON.stringify(folded.history)).toContain("[tool result left out: 3001 tokens]");
   });
 

@@ -128,7 +128,7 @@ test("a message's typed record says what was sent: versions, hashes, snapshot, p
     { path: "ticket.pdf", firstLine: 3, lastLine: 9 },
     { path: "all.md", firstLine: 0, lastLine: 0 },
   ]);
-  const { receipt } = await quire.assembly.getReceipt({ receiptId: sent.completed.receiptId });
+  const { receipt } = await quire.assembly.getReceipt({ assemblyId: sent.completed.assemblyId });
   expect(injected.injectTime).toEqual(receipt!.createTime);
   expect(receipt!.injectedSystem).toEqual(injected.system);
 });

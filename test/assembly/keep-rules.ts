@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { AssembledContext } from "../../src/contract/gen/quire/v1/assembly.js";
+import { type Floor, FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { type Quire, QuireError } from "../../src/index.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
 import type { PartialContext } from "./agent.js";
@@ -40,11 +41,9 @@ export class FloorCounts {
   }
 }
 
-function count(counts: Map<string, number>, floors: readonly string[]): void {
-  for (const floor of floors) {
-    const name = floor.startsWith("keep_turns")
-      ? "fewer turns than wanted"
-      : floor.replace(/( turn)? (at message )?\d+$/, "$1");
+function count(counts: Map<string, number>, floors: readonly Floor[]): void {
+  for (const { kind } of floors) {
+    const name = kind.slice("FLOOR_KIND_".length).toLowerCase().replaceAll("_", " ");
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
 }
@@ -98,7 +97,8 @@ export function checkCompaction({ compaction, layer, completed, history }: Folde
   const [started, finished] = [compaction[0], compaction.at(-1)];
   if (finished?.$case !== "finished") return;
   const { id, summaryTokens, tokensAfter, tokensBefore, parameters, floors } = finished.value;
-  if (layer.compactionId !== id) expect(completed.floors).toContain("summary left out");
+  if (layer.compactionId !== id)
+    expect(completed.floors).toContainEqual({ kind: FloorKind.SUMMARY_LEFT_OUT });
   else expect(messageTokens(history[0]!)).toBe(summaryTokens + 4);
   const markTokens = countTokens("[Previous conversation summary]\n", "o200k_base");
   expect(summaryTokens).toBeLessThanOrEqual(Number(parameters.max_summary_tokens) + markTokens);
@@ -109,10 +109,10 @@ export function checkCompaction({ compaction, layer, completed, history }: Folde
 
 /** The receipt says the same as the stream, and a replay gives the same bytes. */
 export async function checkReplay(quire: Quire, folded: FoldedContext): Promise<void> {
-  const { receipt } = await quire.assembly.getReceipt({ receiptId: folded.completed.receiptId });
+  const { receipt } = await quire.assembly.getReceipt({ assemblyId: folded.completed.assemblyId });
   expect(receipt!.floors).toEqual(folded.completed.floors);
   expect(receipt!.hashes).toEqual(folded.completed.hashes);
-  const { context } = await quire.assembly.replayContext({ receiptId: folded.completed.receiptId });
+  const { context } = await quire.assembly.replayContext({ assemblyId: folded.completed.assemblyId });
   expect(bytesOf(context!.history)).toBe(bytesOf(folded.history));
   expect(context!.systemPrompt).toBe(folded.system.text);
   expect(context!.tools).toEqual(folded.tools.tools);

@@ -134,7 +134,7 @@ describe("a model of cl100k_base is counted exactly", () => {
       expect(used!.history).toBe(tokensOf(sent.history));
       expect(used!.total).toBeLessThanOrEqual(available);
       expect(sent.layer.turns).toBeGreaterThan(0);
-      const replayed = await quire.assembly.replayContext({ receiptId: sent.completed.receiptId });
+      const replayed = await quire.assembly.replayContext({ assemblyId: sent.completed.assemblyId });
       expect(replayed.context!.history).toEqual(sent.history);
     }
   });
@@ -164,7 +164,7 @@ describe("a model of cl100k_base is counted exactly", () => {
     const sent = await assemble({ model: "gpt-4" });
     expect(sent.layer.elidedResults + sent.layer.splitMessageIndex).toBeGreaterThan(0);
     expect(sent.completed.budget!.used!.history).toBe(tokensOf(sent.history));
-    const replayed = await quire.assembly.replayContext({ receiptId: sent.completed.receiptId });
+    const replayed = await quire.assembly.replayContext({ assemblyId: sent.completed.assemblyId });
     expect(replayed.context!.history).toEqual(sent.history);
   });
 });

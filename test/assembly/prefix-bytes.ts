@@ -4,6 +4,7 @@ import { updateOf } from "../../src/assembly/prefix/section-update.js";
 import { AssembledContext, ToolsLayer } from "../../src/contract/gen/quire/v1/assembly.js";
 import { PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
+import { type ContextChange, ContextChangeKind } from "../../src/contract/gen/quire/v1/prompt_cache.js";
 import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import type { PartialContext } from "./agent.js";
 import type { SentContext, WarmDesk } from "./warm-desk.js";
@@ -19,20 +20,18 @@ export function layersOf({ tools, system, history, current }: SentContext): Buff
 }
 
 /** What a context says of the one before it, held against the bytes of both. Gives what it names as the difference. */
-export function checkDifference(before: SentContext, now: SentContext): string {
+export function checkDifference(before: SentContext, now: SentContext): ContextChange | undefined {
   const { prefix } = now;
-  expect(prefix.previousReceiptId).toBe(before.completed.receiptId);
+  const { difference } = prefix;
+  const named = JSON.stringify(difference);
+  expect(prefix.previousAssemblyId).toBe(before.completed.assemblyId);
   // The current message is new each time, and history may go on: neither is a difference.
   const { at, differs } = firstDifference(layersOf(before).slice(0, 3), layersOf(now).slice(0, 3));
-  expect(prefix.difference !== "", `differs: ${differs}, named: ${JSON.stringify(prefix.difference)}`).toBe(
-    differs,
-  );
-  expect(prefix.firstDifference, prefix.difference).toBe(at);
-  if (prefix.difference.startsWith("section ")) {
-    const name = prefix.difference.slice("section ".length);
-    expect(sectionsOf(before).get(name)).not.toBe(sectionsOf(now).get(name));
-  }
-  return prefix.difference;
+  expect(difference !== undefined, `differs: ${differs}, named: ${named}`).toBe(differs);
+  expect(prefix.firstDifference, named).toBe(at);
+  if (difference?.kind === ContextChangeKind.SECTION)
+    expect(sectionsOf(before).get(difference.detail)).not.toBe(sectionsOf(now).get(difference.detail));
+  return difference;
 }
 
 function firstDifference(before: readonly Buffer[], now: readonly Buffer[]) {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { ContextLayer } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
+import type { ContextChange } from "../../src/contract/gen/quire/v1/prompt_cache.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import type { PartialContext } from "./agent.js";
+import { change } from "./change.js";
 import { rules, type SentContext, WarmDesk } from "./warm-desk.js";
 
 const updateOf = (edition: string) => `+- Edition ${edition}.`;
@@ -15,58 +18,70 @@ describe("what must not wait applies at once, takes what rode along with it, and
     readonly before?: PartialContext;
     readonly after?: PartialContext;
     readonly prime?: readonly [string | undefined, string | undefined];
-    readonly cause: string;
-    readonly difference?: string;
+    readonly cause: ContextChange;
+    readonly difference?: ContextChange;
   }[] = [
-    { what: "a new prime.md", prime: [undefined, "Obey the law."], cause: "section override" },
-    { what: "another prime.md", prime: ["Obey the law.", "Obey the captain."], cause: "section override" },
-    { what: "a prime.md that is gone", prime: ["Obey the law.", undefined], cause: "section override" },
+    { what: "a new prime.md", prime: [undefined, "Obey the law."], cause: change("SECTION", "override") },
+    {
+      what: "another prime.md",
+      prime: ["Obey the law.", "Obey the captain."],
+      cause: change("SECTION", "override"),
+    },
+    {
+      what: "a prime.md that is gone",
+      prime: ["Obey the law.", undefined],
+      cause: change("SECTION", "override"),
+    },
     {
       what: "a mode that is on",
       after: { modeBlocks: [{ name: "sovereign", content: "You decide." }] },
-      cause: "section mode sovereign",
+      cause: change("SECTION", "mode sovereign"),
     },
     {
       what: "a mode that is off",
       before: { modeBlocks: [{ name: "sovereign", content: "You decide." }] },
-      cause: "section mode sovereign",
+      cause: change("SECTION", "mode sovereign"),
     },
     {
       what: "a permission that was taken away",
       before: { permissionsGranted: ["a", "b"] },
       after: { permissionsGranted: ["a"] },
-      cause: "section permissions",
+      cause: change("SECTION", "permissions"),
     },
-    { what: "the last permission", before: { permissionsGranted: ["a"] }, cause: "section permissions" },
+    {
+      what: "the last permission",
+      before: { permissionsGranted: ["a"] },
+      cause: change("SECTION", "permissions"),
+    },
     {
       what: "a worker's task",
       before: { role: AgentRole.WORKER, task: "Find a room." },
       after: { role: AgentRole.WORKER, task: "Find a boat." },
-      cause: "section role",
+      cause: change("SECTION", "role"),
     },
     {
       what: "the machine",
       before: { runtime: { host: "desk-1", os: "linux", arch: "x64" } },
       after: { runtime: { host: "desk-2", os: "linux", arch: "x64" } },
-      cause: "section runtime",
+      cause: change("SECTION", "runtime"),
     },
     {
       what: "a rule for tools",
       after: { toolRules: [{ tool: "search", rule: { $case: "maxCalls", value: 3 } }] },
-      cause: "section tool_rules",
+      cause: change("SECTION", "tool_rules"),
     },
     {
       what: "a tool that was revoked",
       before: { tools: [search, book], permissionsGranted: ["booking.write"] },
       after: { tools: [search, book] },
-      cause: "tools",
-      difference: "tools",
+      cause: change("TOOLS"),
+      difference: change("TOOLS"),
     },
     {
       what: "a tool that is gone",
       before: { tools: [search, { name: "rooms", description: "Looks for rooms." }] },
-      cause: "tools",
-      difference: "tools",
+      cause: change("TOOLS"),
+      difference: change("TOOLS"),
     },
   ];
 
@@ -76,18 +91,20 @@ describe("what must not wait applies at once, takes what rode along with it, and
     await desk.turn(before);
     await desk.write({ "AGENTS.md": rules("two") });
     const second = await desk.turn(before);
-    expect(second.prefix).toMatchObject({ pinned: true, cause: "" });
+    expect(second.prefix).toMatchObject({ pinned: true, cause: undefined });
     desk.prime(prime?.[1]);
     const third = await desk.turn(after);
     expect(third.system.text).toContain("Edition two.");
     expect(third.prefix).toMatchObject({ pinned: false, cause, updates: [{ section: "" }] });
-    const { receipt } = await desk.quire.assembly.getReceipt({ receiptId: third.completed.receiptId });
+    const { receipt } = await desk.quire.assembly.getReceipt({ assemblyId: third.completed.assemblyId });
     expect(receipt!.prefix).toEqual(third.prefix);
     // What comes first in the prompt is the first difference: the rules, or what stands before them.
-    const isBefore = cause === "section override" || cause === "section role";
-    expect(third.prefix.difference).toBe(difference ?? (isBefore ? cause : "section workspace_rules"));
+    const isBefore = cause.detail === "override" || cause.detail === "role";
+    expect(third.prefix.difference).toEqual(
+      difference ?? (isBefore ? cause : change("SECTION", "workspace_rules")),
+    );
     const fourth = await desk.assemble(after);
-    expect(fourth.prefix).toMatchObject({ pinned: false, cause: "", difference: "" });
+    expect(fourth.prefix).toMatchObject({ pinned: false, cause: undefined, difference: undefined });
     expect(fourth.system.text).toBe(third.system.text);
   });
 
@@ -107,7 +124,7 @@ describe("what must not wait applies at once, takes what rode along with it, and
     const compared = await desk.compare(first, second);
     expect(compared.firstDifference).toBe(second.prefix.firstDifference);
     expect(compared.extends).toBe(false);
-    expect(second.completed.cachePlan!.missCause).toBe(second.prefix.difference);
+    expect(second.completed.cachePlan!.missCause).toEqual(second.prefix.difference);
   });
 });
 
@@ -123,8 +140,8 @@ describe("the pin", () => {
   const tellsAgain = (sent: SentContext, first: SentContext) => {
     expect(sent.system.text).toBe(first.system.text);
     expect(sent.context).toContain(updateOf("two"));
-    expect(sent.prefix).toMatchObject({ pinned: true, cause: "", difference: "" });
-    expect(sent.prefix.previousReceiptId).toBe(first.completed.receiptId);
+    expect(sent.prefix).toMatchObject({ pinned: true, cause: undefined, difference: undefined });
+    expect(sent.prefix.previousAssemblyId).toBe(first.completed.assemblyId);
   };
 
   test("is not that of a turn which failed: what it carried is told again", async () => {
@@ -175,8 +192,8 @@ describe("the pin", () => {
     const { desk } = await edited();
     const other = await desk.turn({ model: "gpt-6-sol" });
     expect(other.system.text).toContain("Edition two.");
-    expect(other.prefix).toMatchObject({ pinned: false, cause: "", previousReceiptId: "" });
-    expect(other.completed.cachePlan).toMatchObject({ readTokens: 0, missCause: "first context" });
+    expect(other.prefix).toMatchObject({ pinned: false, cause: undefined, previousAssemblyId: "" });
+    expect(other.completed.cachePlan).toMatchObject({ readTokens: 0, missCause: change("FIRST_CONTEXT") });
     await desk.write({ "AGENTS.md": rules("three") });
     expect((await desk.assemble()).context).toContain("-- Edition one.");
     expect((await desk.assemble({ model: "gpt-6-sol" })).context).toContain("-- Edition two.");
@@ -195,7 +212,7 @@ describe("the pin", () => {
     await desk.write({ "AGENTS.md": rules("two") });
     const second = await desk.turn({}, { isUnnamed: true });
     expect(second.system.text).toContain("Edition two.");
-    expect(second.prefix).toMatchObject({ pinned: false, cause: "", previousReceiptId: "" });
+    expect(second.prefix).toMatchObject({ pinned: false, cause: undefined, previousAssemblyId: "" });
   });
 
   test("stays where later turns name no assembly", async () => {
@@ -207,7 +224,7 @@ describe("the pin", () => {
   test("is not written by a dry run, which shows what would be sent", async () => {
     const { desk, first } = await edited();
     const dry = await desk.assemble({ dryRun: true });
-    expect(dry.completed.receiptId).toBe("");
+    expect(dry.completed.assemblyId).toBeUndefined();
     tellsAgain(dry, first);
     tellsAgain(await desk.assemble(), first);
   });
@@ -218,7 +235,7 @@ describe("the pin", () => {
     await desk.quire.ledger.createSession({ label: "desk" });
     const again = await desk.assemble();
     expect(again.system.text).toContain("Edition two.");
-    expect(again.prefix.previousReceiptId).toBe("");
+    expect(again.prefix.previousAssemblyId).toBe("");
   });
 });
 
@@ -231,8 +248,8 @@ test("a result that was made up for an open call is named where the call was ans
   const after = await desk.assemble();
   expect(JSON.stringify(after.history)).not.toContain("no result was recorded");
   const compared = await desk.compare(pending, after);
-  expect(compared).toMatchObject({ extends: false, layer: "history" });
-  expect(after.prefix.difference).toMatch(/^turn /);
+  expect(compared).toMatchObject({ extends: false, layer: ContextLayer.HISTORY });
+  expect(after.prefix.difference).toEqual(change("TURN", expect.any(String)));
   expect(after.prefix.firstDifference).toBe(compared.firstDifference);
 });
 
@@ -254,6 +271,6 @@ test("a result that was made up for an open call is no difference where the call
     assemblyId: pending.resolved.assemblyId,
   });
   const after = await desk.assemble();
-  expect(after.prefix.difference).toBe("");
+  expect(after.prefix.difference).toBeUndefined();
   expect(await desk.compare(pending, after)).toMatchObject({ extends: true });
 });

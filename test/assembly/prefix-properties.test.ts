@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ContextChangeKind } from "../../src/contract/gen/quire/v1/prompt_cache.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { Random } from "../model/random.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
@@ -38,7 +39,7 @@ class RandomDesk {
   context: PartialContext = { model: models[0]! };
   readonly sent = new Map<string, SentContext>();
   readonly turns: string[] = [];
-  readonly differences = new Map<string, number>();
+  readonly differences = new Map<ContextChangeKind | undefined, number>();
 
   constructor(
     readonly desk: WarmDesk,
@@ -102,11 +103,12 @@ class RandomDesk {
   async turn(): Promise<void> {
     const { desk, random } = this;
     const sent = await desk.assemble(this.context);
-    const { receipt } = await desk.quire.assembly.getReceipt({ receiptId: sent.completed.receiptId });
-    expect(receipt!.layerBytes).toEqual(layersOf(sent).map(({ length }) => length));
+    const { receipt } = await desk.quire.assembly.getReceipt({ assemblyId: sent.completed.assemblyId });
+    const [tools, system, history, current] = layersOf(sent).map(({ length }) => length);
+    expect(receipt!.layerBytes).toEqual({ tools, system, history, current });
     this.check(sent);
     await checkKnowledge(desk, sent, this.context);
-    this.sent.set(sent.completed.receiptId, sent);
+    this.sent.set(sent.completed.assemblyId!, sent);
     const outcome = random.weighted(this.weights.outcomes);
     if (outcome === "failedOpen" || outcome === "loop") return this.step(sent, outcome === "failedOpen");
     const said = assistant("Soon. ".repeat(outcome === "long" ? 100 : 1));
@@ -143,21 +145,21 @@ class RandomDesk {
   /** The bytes are those of the context before, but for what the receipt names; and that has a cause. */
   private check(sent: SentContext): void {
     const { prefix, completed } = sent;
-    const before = this.sent.get(prefix.previousReceiptId);
-    expect(before === undefined).toBe(prefix.previousReceiptId === "");
+    const before = this.sent.get(prefix.previousAssemblyId);
+    expect(before === undefined).toBe(prefix.previousAssemblyId === "");
     if (!before) return;
     const difference = checkDifference(before, sent);
-    const name = difference.replace(/ .*/, "");
+    const name = difference?.kind;
     this.differences.set(name, (this.differences.get(name) ?? 0) + 1);
-    if (name !== "section") return;
-    const isCold = completed.cachePlan!.missCause === "ttl passed";
-    expect(prefix.cause !== "" || isCold, `${difference} without a cause`).toBe(true);
+    if (name !== ContextChangeKind.SECTION) return;
+    const isCold = completed.cachePlan!.missCause?.kind === ContextChangeKind.TTL_PASSED;
+    expect(prefix.cause !== undefined || isCold, `${difference!.detail} without a cause`).toBe(true);
   }
 }
 
 describe("neighbouring contexts of a session, whatever happens between them", () => {
   test("differ before the first new byte only where the receipt says so, to the byte, and leave nobody with what no longer holds", async () => {
-    const differences = new Map<string, number>();
+    const differences = new Map<ContextChangeKind | undefined, number>();
     for (let seed = 1; seed <= 20; seed++) {
       const run = new RandomDesk(
         await WarmDesk.open(),
@@ -176,8 +178,9 @@ describe("neighbouring contexts of a session, whatever happens between them", ()
       await run.desk.close();
     }
     console.log(`differences: ${JSON.stringify(Object.fromEntries(differences))}`);
-    for (const name of ["", "section", "tools", "cut"]) expect(differences.get(name)).toBeGreaterThan(2);
-    expect(differences.get("")).toBeGreaterThan(100);
+    const { SECTION, TOOLS, CUT } = ContextChangeKind;
+    for (const name of [undefined, SECTION, TOOLS, CUT]) expect(differences.get(name)).toBeGreaterThan(2);
+    expect(differences.get(undefined)).toBeGreaterThan(100);
   });
 
   test("are the same from the first byte to the first new one while documents and the persona are all that changes", async () => {
@@ -191,7 +194,8 @@ describe("neighbouring contexts of a session, whatever happens between them", ()
         desk.wait(random.below(ttlMs));
         const now = await desk.turn();
         const difference = checkDifference(before, now);
-        expect(difference === "" || now.prefix.cause === "carrying costs more", difference).toBe(true);
+        const isDear = now.prefix.cause?.kind === ContextChangeKind.CARRYING_COSTS_MORE;
+        expect(difference === undefined || isDear, JSON.stringify(difference)).toBe(true);
         await checkKnowledge(desk, now, {});
         before = now;
       }

@@ -1,4 +1,5 @@
 import { HistoryReplay } from "../../src/contract/gen/quire/v1/assembly.js";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import type { Quire } from "../../src/index.js";
@@ -39,7 +40,8 @@ export interface NextContext {
   readonly thread: readonly WrittenTurn[];
 }
 
-const strategies = ["summary", "summary", "truncate", "importance", "time_decay", "window"];
+const { SUMMARY, TRUNCATE, IMPORTANCE, TIME_DECAY, WINDOW } = CompressionStrategy;
+const strategies = [SUMMARY, SUMMARY, TRUNCATE, IMPORTANCE, TIME_DECAY, WINDOW];
 
 /** Sessions that are written, forked, moved back and compacted by hand at random; the same for the same seed. */
 export class RandomLife {
@@ -80,7 +82,7 @@ export class RandomLife {
     };
     const at = thread.at(-1)?.turn.id;
     if (at)
-      await this.quire.ledger.forkSession({ from: { $case: "turnId", value: at }, label: session.label });
+      await this.quire.ledger.forkSession({ start: { $case: "turnId", value: at }, label: session.label });
     else await this.quire.ledger.createSession({ label: session.label });
     this.sessions.push(session);
     return session;

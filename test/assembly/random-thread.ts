@@ -3,6 +3,7 @@ import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import type { Quire } from "../../src/index.js";
 import { Random } from "../model/random.js";
+import { recordedTurn } from "../support/found-turn.js";
 import type { WrittenTurn } from "./check-context.js";
 import { textPart, Writer } from "./random-messages.js";
 
@@ -80,10 +81,10 @@ export async function writeRandomThread(
       const at = 1 + random.below(turns.length - 1);
       const label = `${session}-fork`;
       const forked = await quire.ledger
-        .forkSession({ from: { $case: "turnId", value: turns[at - 1]!.id }, label })
+        .forkSession({ start: { $case: "turnId", value: turns[at - 1]!.id }, label })
         .catch(() => undefined);
       const open = forked
-        ? (await quire.ledger.getTurn({ turnId: turns[at - 1]!.id })).turn!.openItems.length
+        ? recordedTurn(await quire.ledger.getTurn({ turnId: turns[at - 1]!.id })).turn!.openItems.length
         : 1;
       if (forked && open === 0) {
         session = label;

@@ -18,9 +18,11 @@ describe("a receipt", () => {
     const first = await serveFolder(folder);
     await setUpTravelDesk(first.quire);
     await putCapsule(first.quire, "atlas");
-    const receiptId = await assemblyOf(first);
-    const { receipt } = await first.quire.assembly.getReceipt({ receiptId });
-    expect(receipt!.inputs.map(({ kind, name }) => `${kind} ${name}`)).toEqual(
+    const assemblyId = await assemblyOf(first);
+    const { receipt } = await first.quire.assembly.getReceipt({ assemblyId });
+    expect(
+      receipt!.inputs.map(({ kind, name }) => `${kind.slice("INPUT_KIND_".length).toLowerCase()} ${name}`),
+    ).toEqual(
       expect.arrayContaining([
         "capsule atlas",
         "document AGENTS.md",
@@ -29,25 +31,25 @@ describe("a receipt", () => {
         "templates system",
       ]),
     );
-    const replayed = await first.quire.assembly.replayContext({ receiptId });
+    const replayed = await first.quire.assembly.replayContext({ assemblyId });
     await first.stop();
     const second = await serveFolder(folder);
-    expect(await second.quire.assembly.getReceipt({ receiptId })).toEqual({ receipt });
-    expect(await second.quire.assembly.replayContext({ receiptId })).toEqual(replayed);
+    expect(await second.quire.assembly.getReceipt({ assemblyId })).toEqual({ receipt });
+    expect(await second.quire.assembly.replayContext({ assemblyId })).toEqual(replayed);
   });
 
   test("is erased with its session", async () => {
     const desk = await serveDesk();
-    const receiptId = await assemblyOf(desk);
+    const assemblyId = await assemblyOf(desk);
     await desk.engine.assembly.receipts.flush();
     await desk.quire.ledger.deleteSession({ session: "desk" });
     for (const error of await failures([
-      desk.quire.assembly.getReceipt({ receiptId }),
-      desk.quire.assembly.replayContext({ receiptId }),
+      desk.quire.assembly.getReceipt({ assemblyId }),
+      desk.quire.assembly.replayContext({ assemblyId }),
     ])) {
       expect(error).toMatchObject({
         reason: "RECEIPT_NOT_FOUND",
-        metadata: { receipt_id: receiptId },
+        metadata: { assembly_id: assemblyId },
       });
     }
   });
@@ -55,32 +57,32 @@ describe("a receipt", () => {
   test("that is not there is RECEIPT_NOT_FOUND, for every call that names one", async () => {
     const { assembly } = (await serveDesk()).quire;
     const calls = [
-      assembly.getReceipt({ receiptId: noReceipt }),
-      assembly.replayContext({ receiptId: noReceipt }),
-      assembly.compareReceipts({ firstReceiptId: noReceipt, secondReceiptId: noReceipt }),
+      assembly.getReceipt({ assemblyId: noReceipt }),
+      assembly.replayContext({ assemblyId: noReceipt }),
+      assembly.compareReceipts({ firstAssemblyId: noReceipt, secondAssemblyId: noReceipt }),
     ];
     for (const error of await failures(calls))
       expect(error).toMatchObject({
         reason: "RECEIPT_NOT_FOUND",
-        metadata: { receipt_id: noReceipt },
+        metadata: { assembly_id: noReceipt },
       });
   });
 
   test("whose layers are no longer kept is RECEIPT_EXPIRED to replay and compare, and can still be read", async () => {
     const desk = await serveDesk();
     const { quire, engine } = desk;
-    const receiptId = await assemblyOf(desk);
+    const assemblyId = await assemblyOf(desk);
     await engine.assembly.receipts.flush();
     await engine.database.transaction((tx) => tx.receiptBlob.deleteMany({}));
     const calls = [
-      quire.assembly.replayContext({ receiptId }),
-      quire.assembly.compareReceipts({ firstReceiptId: receiptId, secondReceiptId: receiptId }),
+      quire.assembly.replayContext({ assemblyId }),
+      quire.assembly.compareReceipts({ firstAssemblyId: assemblyId, secondAssemblyId: assemblyId }),
     ];
     for (const error of await failures(calls))
       expect(error).toMatchObject({
         reason: "RECEIPT_EXPIRED",
-        metadata: { receipt_id: receiptId },
+        metadata: { assembly_id: assemblyId },
       });
-    expect((await quire.assembly.getReceipt({ receiptId })).receipt!.id).toBe(receiptId);
+    expect((await quire.assembly.getReceipt({ assemblyId })).receipt!.assemblyId).toBe(assemblyId);
   });
 });

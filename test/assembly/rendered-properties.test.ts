@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { planImport } from "../../src/cli/import/formats.js";
 import { packageRoot } from "../../src/config/package-root.js";
 import type { CachePlan } from "../../src/contract/gen/quire/v1/prompt_cache.js";
+import { BreakpointPlace } from "../../src/contract/gen/quire/v1/prompt_cache.js";
 import { QuireError } from "../../src/index.js";
 import { validateBodyBytes } from "../../src/rendering/render.js";
 import { contextRequest, type PartialContext, putAgent } from "./agent.js";
@@ -61,7 +62,7 @@ async function checkBodies(counts: BodyCounts, context: PartialContext): Promise
 function checkPlan({ breakpoints, ...plan }: CachePlan, messages: number): number {
   expect(breakpoints.length).toBeLessThanOrEqual(4);
   for (const { after, messageIndex } of breakpoints)
-    if (after === "message") expect(messageIndex).toBeLessThan(messages);
+    if (after === BreakpointPlace.MESSAGE) expect(messageIndex).toBeLessThan(messages);
   const { readTokens, writeTokens, freshTokens } = plan;
   expect(Math.abs(readTokens + writeTokens + freshTokens - plan.costWithoutCache)).toBeLessThan(1);
   return breakpoints.length;

@@ -50,7 +50,8 @@ describe.each(formats)("a context as $name takes it", ({ name, format, model }) 
       (await quire.assembly.buildContext({ context: asked })).rendered!,
       await renderedOf(quire, { ...asked, dryRun: true }),
       await renderedOf(quire, { ...asked, have: heldOf(held) }),
-      (await quire.assembly.replayContext({ receiptId: held.completed.receiptId, render: format })).rendered!,
+      (await quire.assembly.replayContext({ assemblyId: held.completed.assemblyId, render: format }))
+        .rendered!,
     ];
     for (const other of others) expect(other.body.toString()).toBe(body.toString());
   });
@@ -141,7 +142,7 @@ test("there is no body where none is asked for", async () => {
   expect(events.map(({ $case }) => $case)).not.toContain("rendered");
   const { rendered, context: built } = await quire.assembly.buildContext({ context });
   expect(rendered).toBeUndefined();
-  const replayed = await quire.assembly.replayContext({ receiptId: built!.assemblyId });
+  const replayed = await quire.assembly.replayContext({ assemblyId: built!.assemblyId });
   expect(replayed.rendered).toBeUndefined();
 });
 
@@ -166,7 +167,7 @@ test("a body over the wire is the one that a replay gives, in any format", async
     const { context: built, rendered } = await quire.assembly.buildContext({
       context: { ...context, render: format },
     });
-    const again = await quire.assembly.replayContext({ receiptId: built!.assemblyId, render: format });
+    const again = await quire.assembly.replayContext({ assemblyId: built!.assemblyId, render: format });
     expect(again.rendered!.hash.equals(rendered!.hash)).toBe(true);
     expect(again.rendered!.body.equals(rendered!.body)).toBe(true);
     expect(again.context!.assemblyId).toBe(built!.assemblyId);

@@ -29,7 +29,7 @@ function context(label: string, more: PartialContext = {}): PartialContext {
   return contextRequest(label, exactModel, { maxContextTokens: 1_600, ...more, settings });
 }
 
-const report = (assemblyId: string, requestId = "") =>
+const report = (assemblyId: string | undefined, requestId = "") =>
   quire.assembly.reportOverflow({ assemblyId, requestId });
 const unrecoverable = { reason: "OVERFLOW_UNRECOVERABLE" };
 
@@ -38,7 +38,7 @@ describe("ReportOverflow", () => {
     const { label, head } = await session(14);
     const before = await assembleChecked(quire, context(label));
     expect(before.layer).toMatchObject({ turns: 14, compactionId: "" });
-    const { compaction } = await report(before.completed.receiptId);
+    const { compaction } = await report(before.completed.assemblyId);
     expect(compaction).toMatchObject({
       trigger: CompactionTrigger.OVERFLOW_RECOVERY,
       anchorTurnId: head,
@@ -51,39 +51,39 @@ describe("ReportOverflow", () => {
 
   test("does it once for a turn: a second one is an error", async () => {
     const { label } = await session(14);
-    await report((await assembleChecked(quire, context(label))).completed.receiptId);
+    await report((await assembleChecked(quire, context(label))).completed.assemblyId);
     const second = await assembleChecked(quire, context(label));
-    await expect(report(second.completed.receiptId)).rejects.toMatchObject(unrecoverable);
+    await expect(report(second.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
     expect((await compactionsOf(quire, label)).length).toBe(1);
   });
 
   test("answers the same request with the same compaction", async () => {
     const { label } = await session(14);
-    const { receiptId } = (await assembleChecked(quire, context(label))).completed;
-    const first = await report(receiptId, `${label}-1`);
-    expect(await report(receiptId, `${label}-1`)).toEqual(first);
+    const { assemblyId } = (await assembleChecked(quire, context(label))).completed;
+    const first = await report(assemblyId, `${label}-1`);
+    expect(await report(assemblyId, `${label}-1`)).toEqual(first);
   });
 
   test("does it again for the next turn", async () => {
     const { label, head } = await session(14);
-    await report((await assembleChecked(quire, context(label))).completed.receiptId);
+    await report((await assembleChecked(quire, context(label))).completed.assemblyId);
     await growSession(quire, label, [15, 22], head);
     const later = await assembleChecked(quire, context(label));
-    expect((await report(later.completed.receiptId)).compaction!.previousCompactionId).not.toBe("");
+    expect((await report(later.completed.assemblyId)).compaction!.previousCompactionId).not.toBe("");
   });
 
   test("of an assembly under a head that has moved is an error", async () => {
     const { label, head } = await session(14);
-    const { receiptId } = (await assembleChecked(quire, context(label))).completed;
+    const { assemblyId } = (await assembleChecked(quire, context(label))).completed;
     await growSession(quire, label, [15, 15], head);
-    await expect(report(receiptId)).rejects.toMatchObject({ reason: "HEAD_MOVED" });
+    await expect(report(assemblyId)).rejects.toMatchObject({ reason: "HEAD_MOVED" });
   });
 
   test("has nothing left to do where a thread cannot be cut", async () => {
     const { label } = await session(0);
     await quire.ledger.recordTurn({ session: label, messages: [user("Hello."), assistant("Hello.")] });
-    const { receiptId } = (await assembleChecked(quire, context(label))).completed;
-    await expect(report(receiptId)).rejects.toMatchObject(unrecoverable);
+    const { assemblyId } = (await assembleChecked(quire, context(label))).completed;
+    await expect(report(assemblyId)).rejects.toMatchObject(unrecoverable);
   });
 
   test("needs an assembly that was recorded: none of a dry run", async () => {
@@ -103,42 +103,42 @@ describe("ReportOverflow inside a turn", () => {
 
   test("splits the open turn, once", async () => {
     const { turnId, looped } = await looping(9);
-    const { compaction } = await report((await assembleChecked(quire, looped)).completed.receiptId);
+    const { compaction } = await report((await assembleChecked(quire, looped)).completed.assemblyId);
     expect(compaction).toMatchObject({ anchorTurnId: turnId, firstKeptTurnId: turnId });
     const again = await assembleChecked(quire, looped);
     expect(again.completed.budget!.used!.total).toBeLessThanOrEqual(0.4 * 1_600);
-    await expect(report(again.completed.receiptId)).rejects.toMatchObject(unrecoverable);
+    await expect(report(again.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
   });
 
   test("does not use up what the turn after it may have", async () => {
     const { label, turnId, looped } = await looping(9);
-    const inside = await report((await assembleChecked(quire, looped)).completed.receiptId);
+    const inside = await report((await assembleChecked(quire, looped)).completed.assemblyId);
     const messages = [...loop("", 5, 10), assistant("Row 3 it is.")];
     await quire.ledger.completeTurn({ turnId, result: { messages } });
     const next = await assembleChecked(quire, context(label));
-    const { compaction } = await report(next.completed.receiptId);
+    const { compaction } = await report(next.completed.assemblyId);
     expect(compaction).toMatchObject({ anchorTurnId: turnId, previousCompactionId: inside.compaction!.id });
     const again = await assembleChecked(quire, context(label));
-    await expect(report(again.completed.receiptId)).rejects.toMatchObject(unrecoverable);
+    await expect(report(again.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
   });
 
   test("is used up by one before the turn was begun", async () => {
     const { label, head } = await session(14);
-    await report((await assembleChecked(quire, context(label))).completed.receiptId);
+    await report((await assembleChecked(quire, context(label))).completed.assemblyId);
     const { turn } = await quire.ledger.beginTurn({
       session: label,
       parentTurnId: head,
       messages: loop("Go.", 5),
     });
     const inside = await assembleChecked(quire, context(label, { activeTurnId: turn!.id }));
-    await expect(report(inside.completed.receiptId)).rejects.toMatchObject(unrecoverable);
+    await expect(report(inside.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
   });
 
   test("is for the thread without the turn when that has failed", async () => {
     const { label, turnId, looped } = await looping(9);
-    const { receiptId } = (await assembleChecked(quire, looped)).completed;
+    const { assemblyId } = (await assembleChecked(quire, looped)).completed;
     await quire.ledger.completeTurn({ turnId, status: TurnStatus.FAILED });
-    await expect(report(receiptId)).rejects.toMatchObject(unrecoverable);
+    await expect(report(assemblyId)).rejects.toMatchObject(unrecoverable);
     expect(await compactionsOf(quire, label)).toEqual([]);
   });
 });

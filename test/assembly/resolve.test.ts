@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CandidateRule, InputKind } from "../../src/contract/gen/quire/v1/assembly.js";
+import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import type { Quire } from "../../src/index.js";
 import { tempFolder } from "../support/temp-folder.js";
@@ -11,7 +13,7 @@ const base = { ...deskRequest, capsule: "atlas" };
 
 async function contextOf(quire: Quire, more: object = {}) {
   const { context } = await quire.assembly.buildContext({ context: { ...base, ...more } });
-  const { receipt } = await quire.assembly.getReceipt({ receiptId: context!.assemblyId });
+  const { receipt } = await quire.assembly.getReceipt({ assemblyId: context!.assemblyId });
   return { context: context!, receipt: receipt! };
 }
 
@@ -24,7 +26,9 @@ describe("what a request comes to", () => {
     const { context, receipt } = await contextOf(quire);
     expect(context.systemPrompt).toMatch(/^Obey the operator\.\n\n# Rules/);
     expect(context.sections[0]).toMatchObject({ name: "override", offset: 0 });
-    expect(receipt.inputs).toContainEqual(expect.objectContaining({ kind: "override", name: "prime.md" }));
+    expect(receipt.inputs).toContainEqual(
+      expect.objectContaining({ kind: InputKind.OVERRIDE, name: "prime.md" }),
+    );
     writeFileSync(primeFile, "Obey the other operator.");
     expect((await contextOf(quire)).context.systemPrompt).toMatch(/^Obey the other operator\./);
   });
@@ -67,24 +71,26 @@ describe("what a request comes to", () => {
       expect(candidates.filter(({ kept }) => kept).map(({ name }) => name)).toEqual(
         context.tools.map(({ name }) => `tool ${name}`),
       );
-      return Object.fromEntries(candidates.map(({ name, rule }) => [name.slice(5), rule]));
+      return Object.fromEntries(
+        candidates.map(({ name, rule, detail }) => [name.slice(5), detail ? [rule, detail] : [rule]]),
+      );
     };
     expect(await rulesFor({ role: AgentRole.MANAGER })).toEqual({
-      search: "never cut",
-      book: "permission not granted: booking.write",
-      rooms: "capability not enabled",
-      pay: "capability denied by governance",
-      send: "never cut",
-      reply: "role: only a worker replies to a manager",
-      spawn: "never cut",
+      search: [CandidateRule.NEVER_CUT],
+      book: [CandidateRule.PERMISSION, "booking.write"],
+      rooms: [CandidateRule.NOT_ENABLED],
+      pay: [CandidateRule.DENIED],
+      send: [CandidateRule.NEVER_CUT],
+      reply: [CandidateRule.ROLE, "only a worker replies to a manager"],
+      spawn: [CandidateRule.NEVER_CUT],
     });
     expect(
       await rulesFor({ role: AgentRole.WORKER, task: "t", scopedCapabilities: ["hotels"] }),
     ).toMatchObject({
-      search: "role: not in the worker's scope",
-      send: "role: a worker sends no messages",
-      reply: "never cut",
-      spawn: "never cut",
+      search: [CandidateRule.SCOPE],
+      send: [CandidateRule.ROLE, "a worker sends no messages"],
+      reply: [CandidateRule.NEVER_CUT],
+      spawn: [CandidateRule.NEVER_CUT],
     });
   });
 
@@ -134,7 +140,10 @@ describe("what a request comes to", () => {
     const { quire } = await serveDesk();
     const limited = (limits: object) =>
       contextOf(quire, {
-        settings: { compressionStrategy: "window", modelLimits: [{ model: "gpt-4o", ...limits }] },
+        settings: {
+          compressionStrategy: "COMPRESSION_STRATEGY_WINDOW",
+          modelLimits: [{ model: "gpt-4o", ...limits }],
+        },
       });
     const { context } = await limited({ historyTokens: 60, maxTokens: 16_000, reserveResponseTokens: 500 });
     expect(context.tokenBudget).toMatchObject({
@@ -151,7 +160,7 @@ describe("what a request comes to", () => {
     const { used } = (await contextOf(quire)).context.tokenBudget!;
     const tight = await contextOf(quire, { maxContextTokens: used!.total });
     expect(tight.context.historyLayer).toMatchObject({ turns: 3, droppedTurns: 0 });
-    expect(tight.receipt.floors).toEqual(["memory gave way"]);
+    expect(tight.receipt.floors).toEqual([{ kind: FloorKind.MEMORY_GAVE_WAY }]);
     expect((await contextOf(quire)).receipt.floors).toEqual([]);
   });
 });

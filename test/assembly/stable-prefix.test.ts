@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { HistoryReplay } from "../../src/contract/gen/quire/v1/assembly.js";
-import { PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
+import { CompressionStrategy, PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { change } from "./change.js";
 import { bytesOf } from "./fold.js";
 import { rules, type SentContext, ttlMs, WarmDesk, warmModel } from "./warm-desk.js";
 
@@ -28,9 +29,14 @@ describe("an edit of a workspace document in a warm session", () => {
     expect(second.context).toContain(mark("workspace_rules"));
     expect(second.context).toContain("-- Edition one.\n+- Edition two.");
     expect(second.context).toContain("[End of the update]");
-    expect(second.prefix).toMatchObject({ pinned: true, cause: "", difference: "", toldTurnId: "" });
+    expect(second.prefix).toMatchObject({
+      pinned: true,
+      cause: undefined,
+      difference: undefined,
+      toldTurnId: "",
+    });
     expect(told(second)).toEqual([["workspace_rules", "now"]]);
-    expect(second.prefix.previousReceiptId).toBe(first.completed.receiptId);
+    expect(second.prefix.previousAssemblyId).toBe(first.completed.assemblyId);
     expect(second.prefix.toldTokens).toBe(second.prefix.updates[0]!.tokens);
     expect(await desk.compare(first, second)).toMatchObject({
       extends: true,
@@ -80,7 +86,7 @@ describe("an edit of a workspace document in a warm session", () => {
     );
     const fourth = await desk.turn();
     expect(fourth.context).not.toContain("Update");
-    expect(fourth.prefix).toMatchObject({ pinned: false, cause: "", difference: "" });
+    expect(fourth.prefix).toMatchObject({ pinned: false, cause: undefined, difference: undefined });
   });
 
   test("is told as new where the section is, and as gone where the section is", async () => {
@@ -154,7 +160,10 @@ describe("what rode along is folded into the system prompt", () => {
     for (let turn = 0; turn < 6; turn++) await desk.turn();
     await desk.quire.ledger.compact({ session: "desk", keepTurns: 1 });
     const sent = await folded(desk);
-    expect(sent.prefix).toMatchObject({ cause: "compaction", difference: "section workspace_rules" });
+    expect(sent.prefix).toMatchObject({
+      cause: change("COMPACTION"),
+      difference: change("SECTION", "workspace_rules"),
+    });
   });
 
   test("when this very assembly compacts", async () => {
@@ -165,7 +174,7 @@ describe("what rode along is folded into the system prompt", () => {
     const sent = await desk.assemble({ settings });
     expect(sent.layer.compactionId).not.toBe("");
     expect(sent.system.text).toContain("Edition two.");
-    expect(sent.prefix).toMatchObject({ pinned: false, cause: "compaction" });
+    expect(sent.prefix).toMatchObject({ pinned: false, cause: change("COMPACTION") });
   });
 
   test("when the cache has gone cold, and not a moment earlier", async () => {
@@ -176,8 +185,8 @@ describe("what rode along is folded into the system prompt", () => {
     expect(warm.prefix.pinned).toBe(true);
     desk.wait(ttlMs + 1);
     const sent = await folded(desk);
-    expect(sent.prefix).toMatchObject({ cause: "", difference: "section workspace_rules" });
-    expect(sent.completed.cachePlan).toMatchObject({ readTokens: 0, missCause: "ttl passed" });
+    expect(sent.prefix).toMatchObject({ cause: undefined, difference: change("SECTION", "workspace_rules") });
+    expect(sent.completed.cachePlan).toMatchObject({ readTokens: 0, missCause: change("TTL_PASSED") });
   });
 
   test("when carrying it costs more than writing all anew", async () => {
@@ -185,14 +194,14 @@ describe("what rode along is folded into the system prompt", () => {
     await desk.write({ "AGENTS.md": rules("two").replaceAll("always", "never") });
     const sent = await folded(desk);
     expect(sent.prefix).toMatchObject({
-      cause: "carrying costs more",
-      difference: "section workspace_rules",
+      cause: change("CARRYING_COSTS_MORE"),
+      difference: change("SECTION", "workspace_rules"),
     });
   });
 
   test("when the turn that carried it is no longer shown", async () => {
     const { desk } = await editedDesk();
-    const settings = { compressionStrategy: "window", maxMessages: 8 };
+    const settings = { compressionStrategy: CompressionStrategy.WINDOW, maxMessages: 8 };
     let sent = await desk.turn({ settings });
     expect(sent.prefix.pinned).toBe(true);
     for (let turn = 0; turn < 6 && sent.prefix.pinned; turn++) {
@@ -200,7 +209,7 @@ describe("what rode along is folded into the system prompt", () => {
       expect(shown(sent).includes("+- Edition two.")).toBe(sent.prefix.pinned);
     }
     expect(sent.system.text).toContain("Edition two.");
-    expect(sent.prefix).toMatchObject({ pinned: false, cause: "cut" });
+    expect(sent.prefix).toMatchObject({ pinned: false, cause: change("CUT") });
   });
 });
 
@@ -209,11 +218,11 @@ test("an update is folded in, too, when the turn that carried it is shown only f
   const steps = ["a", "b", "c", "d"].flatMap((callId) => [toolCalls(callId), toolResults(callId)]);
   await desk.turn({}, { messages: [user("And now? ".repeat(200)), ...steps, assistant("Soon.")] });
   const modelLimits = [{ model: warmModel, historyTokens: 400 }];
-  const settings = { compressionStrategy: "window", modelLimits };
+  const settings = { compressionStrategy: CompressionStrategy.WINDOW, modelLimits };
   const sent = await desk.assemble({ settings });
   expect(sent.layer.splitMessageIndex).toBeGreaterThan(0);
   expect(sent.system.text).toContain("Edition two.");
-  expect(sent.prefix).toMatchObject({ pinned: false, cause: "cut" });
+  expect(sent.prefix).toMatchObject({ pinned: false, cause: change("CUT") });
 });
 
 test("a message in history that tells of an earlier edit is taken back when the system prompt is made anew", async () => {
@@ -237,7 +246,7 @@ describe("LIVE", () => {
     const sent = await desk.assemble({ settings: { prefix: PrefixPolicy.LIVE } });
     expect(sent.system.text).toContain("Edition two.");
     expect(sent.context).not.toContain("Update");
-    expect(sent.prefix).toMatchObject({ pinned: false, difference: "section workspace_rules" });
+    expect(sent.prefix).toMatchObject({ pinned: false, difference: change("SECTION", "workspace_rules") });
   });
 
   test("of the capsule does, too, and the request is stronger", async () => {
@@ -253,7 +262,7 @@ describe("LIVE", () => {
 test("ReplayContext gives the same bytes: the pinned system prompt, and the update in the current message", async () => {
   const { desk } = await editedDesk();
   for (const sent of [await desk.turn(), await desk.turn()]) {
-    const { context } = await desk.quire.assembly.replayContext({ receiptId: sent.completed.receiptId });
+    const { context } = await desk.quire.assembly.replayContext({ assemblyId: sent.completed.assemblyId });
     expect(context!.systemPrompt).toBe(sent.system.text);
     expect(bytesOf(context!.history)).toBe(bytesOf(sent.history));
     const encoded = (message: Message) => Buffer.from(Message.encode(message).finish()).toString("base64");

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { truncateText } from "../../src/assembly/strict.js";
+import { CandidateRule } from "../../src/contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
 import { TokenCounter } from "../../src/tokens/token-counter.js";
@@ -45,7 +46,7 @@ describe("STRICT_TRUNCATE", () => {
         for (const { offset, length } of folded.system.sections) {
           expect(Buffer.from(folded.system.text).subarray(offset, offset + length).length).toBe(length);
         }
-        const { receipt } = await quire.assembly.getReceipt({ receiptId: folded.completed.receiptId });
+        const { receipt } = await quire.assembly.getReceipt({ assemblyId: folded.completed.assemblyId });
         const cut = receipt!.candidates
           .filter(({ detail }) => detail === "truncated")
           .map(({ name }) => name);
@@ -68,9 +69,9 @@ describe("STRICT_TRUNCATE", () => {
     const { context } = await quire.assembly.buildContext({
       context: { ...deskRequest, capsule: "atlas", maxContextTokens: 150, settings },
     });
-    const { receipt } = await quire.assembly.getReceipt({ receiptId: context!.assemblyId });
+    const { receipt } = await quire.assembly.getReceipt({ assemblyId: context!.assemblyId });
     expect(context!.tools.map(({ name }) => name)).toEqual(["search", "rooms"]);
-    const cut = receipt!.candidates.filter(({ rule }) => rule === "lane");
+    const cut = receipt!.candidates.filter(({ rule }) => rule === CandidateRule.LANE);
     expect(cut.filter(({ name }) => name.startsWith("tool ")).map(({ name }) => name)).toEqual([
       "tool spawn",
       "tool send",

@@ -179,8 +179,8 @@ describe("what a session remembers", () => {
     const { quire } = await serveDesk();
     const { defaults } = await spawn(quire, { defaults: { capsule: "atlas", scope } });
     await quire.ledger.recordTurn({ session: "worker", messages: [user("Go."), assistant("Gone.")] });
-    const from = { $case: "session" as const, value: "worker" };
-    const { session } = await quire.ledger.forkSession({ from, label: "fork" });
+    const start = { $case: "session" as const, value: "worker" };
+    const { session } = await quire.ledger.forkSession({ start, label: "fork" });
     expect(session!.defaults).toEqual(defaults);
     expect((await build(quire, { session: "fork" })).systemPrompt).toContain(task);
   });

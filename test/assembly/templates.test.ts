@@ -76,8 +76,8 @@ describe("templates", () => {
     expect(second.systemPrompt).toMatch(/^MANAGE MORE\.\n/);
     expect(second.systemPrompt).toContain("# Tool Execution Rules");
     const hashOf = async ({ assemblyId }: AssembledContext) => {
-      const { receipt } = await quire.assembly.getReceipt({ receiptId: assemblyId });
-      return receipt!.inputs.find(({ kind }) => kind === "templates")!.hash;
+      const { receipt } = await quire.assembly.getReceipt({ assemblyId: assemblyId });
+      return receipt!.inputs.find(({ kind }) => kind === "INPUT_KIND_TEMPLATES")!.hash;
     };
     expect(await hashOf(first)).not.toEqual(await hashOf(second));
   });
@@ -123,7 +123,7 @@ describe("templates", () => {
     for (const name of ["no-result", "left-out-result", "left-out-messages"] as const) write(name, "[OTHER]");
     expect(readBy(await contextOf(quire, { session: "open" }))).toContain("[OTHER]");
     for (const context of [open, fitted, compacted]) {
-      const replayed = await quire.assembly.replayContext({ receiptId: context.assemblyId });
+      const replayed = await quire.assembly.replayContext({ assemblyId: context.assemblyId });
       expect(replayed.context!.history).toEqual(context.history);
       expect(replayed.context!.hashes).toEqual(context.hashes);
     }
@@ -179,7 +179,7 @@ describe("templates", () => {
     expect(body).toContain(defaultPromptTexts["body-failed-silently"]);
     write("body-failed", "BROKEN: {{text}}");
     expect((await build()).rendered!.body.toString()).toContain("BROKEN: no seats");
-    const again = await quire.assembly.replayContext({ receiptId: context!.assemblyId, render });
+    const again = await quire.assembly.replayContext({ assemblyId: context!.assemblyId, render });
     expect(again.rendered!.body.toString()).toBe(body);
   });
 
@@ -213,7 +213,7 @@ describe("templates", () => {
       expect(bad.warnings).toContain(
         `the template ${name}.md is not used: it has 10000000 bytes, and 65536 are allowed; the text before stays in force`,
       );
-    const { receipt } = await quire.assembly.getReceipt({ receiptId: bad.assemblyId });
+    const { receipt } = await quire.assembly.getReceipt({ assemblyId: bad.assemblyId });
     expect(receipt!.warnings).toEqual(bad.warnings);
     await contextOf(quire);
     const logged = log.lines.filter(({ msg }) => msg.startsWith("a file of the operator is not used"));

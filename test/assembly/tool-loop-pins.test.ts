@@ -10,7 +10,7 @@ async function inToolLoop() {
   const first = await desk.assemble();
   const { turn } = await desk.quire.ledger.beginTurn({
     session: "desk",
-    assemblyId: first.completed.receiptId,
+    assemblyId: first.completed.assemblyId,
     messages: [user("And now?")],
   });
   const turnId = turn!.id;
@@ -22,21 +22,21 @@ async function inToolLoop() {
 describe("inside a tool loop", () => {
   test("AppendMessages with an assembly's id makes its context the one before", async () => {
     const { desk, turnId, step, first } = await inToolLoop();
-    expect(step.prefix.previousReceiptId).toBe(first.completed.receiptId);
+    expect(step.prefix.previousAssemblyId).toBe(first.completed.assemblyId);
     const messages = [toolCalls("c2"), toolResults("c2")];
-    await desk.quire.ledger.appendMessages({ turnId, messages, assemblyId: step.completed.receiptId });
+    await desk.quire.ledger.appendMessages({ turnId, messages, assemblyId: step.completed.assemblyId });
     const next = await desk.assemble({ event: undefined, activeTurnId: turnId });
-    expect(next.prefix.previousReceiptId).toBe(step.completed.receiptId);
-    expect(next.prefix.difference).toBe("");
+    expect(next.prefix.previousAssemblyId).toBe(step.completed.assemblyId);
+    expect(next.prefix.difference).toBeUndefined();
     await desk.close();
   });
 
   test("CompleteTurn with an assembly's id does so, too", async () => {
     const { desk, turnId, step } = await inToolLoop();
     const result = { messages: [assistant("At six.")] };
-    await desk.quire.ledger.completeTurn({ turnId, result, assemblyId: step.completed.receiptId });
+    await desk.quire.ledger.completeTurn({ turnId, result, assemblyId: step.completed.assemblyId });
     const next = await desk.assemble();
-    expect(next.prefix.previousReceiptId).toBe(step.completed.receiptId);
+    expect(next.prefix.previousAssemblyId).toBe(step.completed.assemblyId);
     expect(next.completed.cachePlan!.readTokens).toBeGreaterThan(0);
     await desk.close();
   });
@@ -50,7 +50,7 @@ describe("inside a tool loop", () => {
     const completed = await desk.quire.ledger.completeTurn({ turnId, assemblyId: nobody });
     expect(completed.warnings).toEqual(appended.warnings);
     const next = await desk.assemble();
-    expect(next.prefix.previousReceiptId).toBe(first.completed.receiptId);
+    expect(next.prefix.previousAssemblyId).toBe(first.completed.assemblyId);
     await desk.close();
   });
 });

@@ -1,6 +1,6 @@
 import type { CapsuleBody } from "../../src/contract/gen/quire/v1/capsule.js";
 import type { DeepPartial } from "../../src/contract/gen/quire/v1/message.js";
-import { CapabilityState, ToolKind } from "../../src/contract/gen/quire/v1/workspace.js";
+import { CapabilityState, LoopRule, ToolKind } from "../../src/contract/gen/quire/v1/workspace.js";
 import type { Quire } from "../../src/index.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 
@@ -45,9 +45,9 @@ const tools = [
 
 const rules = [
   { tool: "book", rule: { $case: "requiresPrior" as const, value: "search" } },
-  { tool: "search", rule: { $case: "startConstraint" as const, value: true } },
-  { tool: "send", rule: { $case: "exitLoop" as const, value: true } },
-  { tool: "search", rule: { $case: "continueLoop" as const, value: true } },
+  { tool: "search", rule: { $case: "loop" as const, value: LoopRule.START } },
+  { tool: "send", rule: { $case: "loop" as const, value: LoopRule.EXIT } },
+  { tool: "search", rule: { $case: "loop" as const, value: LoopRule.CONTINUE } },
   { tool: "pay", rule: { $case: "maxCalls" as const, value: 1 } },
   { tool: "rooms", rule: { $case: "maxCalls" as const, value: 3 } },
 ];

@@ -161,8 +161,8 @@ export class WarmDesk {
   /** Where the second context first differs from the first, by their bytes. */
   compare(first: SentContext, second: SentContext) {
     return this.quire.assembly.compareReceipts({
-      firstReceiptId: first.completed.receiptId,
-      secondReceiptId: second.completed.receiptId,
+      firstAssemblyId: first.completed.assemblyId,
+      secondAssemblyId: second.completed.assemblyId,
     });
   }
 }

@@ -100,12 +100,12 @@ describe("Assemble over the wire", () => {
     await new Promise((resolve) => stream.on("error", resolve));
     while (reads.count() === 0) await sleep(1);
     // The first read is held up until the server has heard of it: one connection brings everything in its order.
-    await failure(desk.quire.assembly.getReceipt({ receiptId: assemblyId }));
+    await failure(desk.quire.assembly.getReceipt({ assemblyId: assemblyId }));
     reads.release();
     await log.find(({ method }) => method === "Assemble");
     expect(reads.count()).toBe(1);
     await desk.engine.assembly.receipts.flush();
-    expect(await failure(desk.quire.assembly.getReceipt({ receiptId: assemblyId }))).toMatchObject({
+    expect(await failure(desk.quire.assembly.getReceipt({ assemblyId: assemblyId }))).toMatchObject({
       reason: "RECEIPT_NOT_FOUND",
     });
   });
@@ -132,8 +132,8 @@ describe("Assemble over the wire", () => {
   test("writes nothing in a dry run", async () => {
     const desk = await serveDesk();
     const { completed, resolved } = await fold(assembleOn(desk, { dryRun: true }));
-    expect(completed.receiptId).toBe("");
-    expect(await failure(desk.quire.assembly.getReceipt({ receiptId: resolved.assemblyId }))).toMatchObject({
+    expect(completed.assemblyId).toBeUndefined();
+    expect(await failure(desk.quire.assembly.getReceipt({ assemblyId: resolved.assemblyId }))).toMatchObject({
       reason: "RECEIPT_NOT_FOUND",
     });
     await desk.engine.assembly.receipts.flush();

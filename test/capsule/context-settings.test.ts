@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { mergeSettings, parseContextSettings } from "../../src/capsule/context-settings.js";
-import { BudgetPolicy, ContextSettings } from "../../src/contract/gen/quire/v1/context_settings.js";
+import {
+  BudgetPolicy,
+  CompressionStrategy,
+  ContextSettings,
+} from "../../src/contract/gen/quire/v1/context_settings.js";
 
 const settings = ContextSettings.create;
 
@@ -11,7 +15,7 @@ describe("mergeSettings", () => {
       includeSchemas: true,
       activityLimit: 10,
       compaction: {
-        strategy: "summary",
+        strategy: CompressionStrategy.SUMMARY,
         summarizers: ["extractive"],
         keepRecent: undefined,
         chunkTokens: undefined,
@@ -28,6 +32,7 @@ describe("mergeSettings", () => {
       reserveToolTokens: 16_384,
       isReserveSet: { response: false, tool: false },
       modelLimits: new Map(),
+      defaultLimits: { model: "" },
     };
     expect(mergeSettings(undefined, undefined, undefined)).toEqual(defaults);
     expect(mergeSettings(settings(), settings(), settings())).toEqual(defaults);

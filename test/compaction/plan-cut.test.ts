@@ -7,6 +7,7 @@ import {
   type PlannedCut,
   planCut,
 } from "../../src/compaction/plan-cut.js";
+import { FloorKind } from "../../src/domain/compaction.js";
 import { Random } from "../model/random.js";
 import { randomTurns, turnOf } from "./cut-turn-words.js";
 
@@ -106,16 +107,16 @@ describe("planCut: what gives way", () => {
       turn: 2,
       messageIndex: 0,
       keptTokens: 120,
-      floors: ["over target: the last turns are kept whole"],
+      floors: [{ kind: FloorKind.OVER_TARGET }],
     });
   });
 
   test.each([
-    [100, 3, "keep_turns 2"],
-    [60, 4, "keep_turns 1"],
-  ])("then turns do, as few as it takes: with room for %i", (roomTokens, turn, floor) => {
+    [100, 3, 2],
+    [60, 4, 1],
+  ])("then turns do, as few as it takes: with room for %i", (roomTokens, turn, value) => {
     const cut = planCut(large, goal(roomTokens, { keepTurns: 3 }));
-    expect(cut).toMatchObject({ turn, messageIndex: 0, floors: [floor] });
+    expect(cut).toMatchObject({ turn, messageIndex: 0, floors: [{ kind: FloorKind.KEEP_TURNS, value }] });
   });
 
   test("then the last turn is split before an assistant's message", () => {
@@ -124,7 +125,10 @@ describe("planCut: what gives way", () => {
       turn: 1,
       messageIndex: 3,
       keptTokens: 15,
-      floors: ["keep_turns 1", "split turn at message 3"],
+      floors: [
+        { kind: FloorKind.KEEP_TURNS, value: 1 },
+        { kind: FloorKind.SPLIT_TURN, value: 3 },
+      ],
     });
   });
 
@@ -139,7 +143,7 @@ describe("planCut: what gives way", () => {
     const goesOn = [turnOf("A5+x T50-x A5 U5 A5", { from: 4 })];
     expect(planCut(goesOn, goal(20))).toMatchObject({
       messageIndex: 2,
-      floors: ["split turn at message 6"],
+      floors: [{ kind: FloorKind.SPLIT_TURN, value: 6 }],
     });
   });
 
@@ -247,11 +251,12 @@ describe("planCut: of any thread", () => {
         expect(keptTokens).toBe(costFrom(given, cut));
         const kept = given.length - turn;
         const least = Math.min(keepTurns, keepAtMost);
-        expect(floors.filter((floor) => floor.startsWith("keep_turns"))).toEqual(
-          kept < least ? [`keep_turns ${kept}`] : [],
+        const floorsOf = (kind: FloorKind) => floors.filter((floor) => floor.kind === kind);
+        expect(floorsOf(FloorKind.KEEP_TURNS)).toEqual(
+          kept < least ? [{ kind: FloorKind.KEEP_TURNS, value: kept }] : [],
         );
-        expect(floors.filter((floor) => floor.startsWith("split"))).toEqual(
-          messageIndex > 0 ? [`split turn at message ${messageIndex}`] : [],
+        expect(floorsOf(FloorKind.SPLIT_TURN)).toEqual(
+          messageIndex > 0 ? [{ kind: FloorKind.SPLIT_TURN, value: messageIndex }] : [],
         );
         const whole = legal.filter((place) => place.messageIndex === 0);
         const enough = whole.filter((place) => {

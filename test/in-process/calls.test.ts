@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ConfigError, createQuire } from "../../src/index.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { collected, contextOf, refusal, seed, testQuire, text } from "./quire-fixture.js";
 
@@ -54,7 +55,7 @@ test("in process: a request belongs to the engine once it is given", async () =>
   });
   part.content.value.text = "changed";
   const { turn } = await recording;
-  const { result } = await quire.ledger.getTurn({ turnId: turn!.id });
+  const { result } = recordedTurn(await quire.ledger.getTurn({ turnId: turn!.id }));
   expect(result?.messages[0]?.parts[0]?.content?.value).toEqual({ text: "as given" });
 });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AssembledContext } from "../../src/contract/gen/quire/v1/assembly.js";
 import * as wire from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { createQuire, type Quire } from "../../src/index.js";
+import { change } from "../assembly/change.js";
 import { startTestServer, type TestServer } from "../support/server.js";
 import { collected, contextOf, seed } from "./quire-fixture.js";
 
@@ -37,10 +38,10 @@ const served = (request: wire.BuildContextRequest) =>
     );
   });
 
-const servedReplay = (receiptId: string) =>
+const servedReplay = (assemblyId: string) =>
   new Promise<AssembledContext>((resolve, reject) => {
     client.replayContext(
-      wire.ReplayContextRequest.create({ receiptId }),
+      wire.ReplayContextRequest.create({ assemblyId }),
       (error: ServiceError | null, answer: Answer) => (error ? reject(error) : resolve(answer.context!)),
     );
   });
@@ -61,7 +62,7 @@ test("in process: a context equals the served one on the same database", async (
 
 test("in process: a replay equals the served context, and a served replay the one made here", async () => {
   const overTheWire = await served(wire.BuildContextRequest.create(contextOf("atlas")));
-  expect(await quire.assembly.replayContext({ receiptId: overTheWire.assemblyId })).toEqual({
+  expect(await quire.assembly.replayContext({ assemblyId: overTheWire.assemblyId })).toEqual({
     context: overTheWire,
   });
 
@@ -89,12 +90,16 @@ test("in process: receipts are compared and tokens counted", async () => {
       context: { ...contextOf("atlas").context, baseInstructions: "You are Nemo." },
     }),
   ];
-  const receiptId = second.context!.assemblyId;
-  expect((await quire.assembly.getReceipt({ receiptId })).receipt?.id).toBe(receiptId);
+  const assemblyId = second.context!.assemblyId;
+  expect((await quire.assembly.getReceipt({ assemblyId })).receipt?.assemblyId).toBe(assemblyId);
   const compared = await quire.assembly.compareReceipts({
-    firstReceiptId: first.context!.assemblyId,
-    secondReceiptId: receiptId,
+    firstAssemblyId: first.context!.assemblyId,
+    secondAssemblyId: assemblyId,
   });
-  expect(compared).toMatchObject({ equal: false, layer: "system", section: "persona" });
+  expect(compared).toMatchObject({
+    equal: false,
+    layer: wire.ContextLayer.SYSTEM,
+    cause: change("SECTION", "persona"),
+  });
   expect((await quire.assembly.countTokens({ texts: ["hello world"] })).tokens).toEqual([2]);
 });

@@ -47,7 +47,7 @@ function megabyte(): Message {
 }
 
 async function fork(turnId: string, label: string): Promise<string> {
-  return (await ledger.forkSession({ from: { $case: "turnId", value: turnId }, label })).session!.label;
+  return (await ledger.forkSession({ start: { $case: "turnId", value: turnId }, label })).session!.label;
 }
 
 async function exists(turnId: string): Promise<boolean> {
@@ -218,7 +218,7 @@ describe("DeleteSession", () => {
     await erase("gone");
     const at = { $case: "turnId" as const, value: first! };
     expect(await failure(ledger.history({ thread: at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
-    expect(await failure(ledger.forkSession({ from: at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    expect(await failure(ledger.forkSession({ start: at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
     expect(await failure(ledger.completeTurn({ turnId: turn!.id }))).toMatchObject({
       reason: "TURN_NOT_FOUND",
     });
@@ -323,7 +323,7 @@ describe("erasures at random", () => {
       else if (dice < 65) await write(session, heads.get(session)!, TurnStatus.FAILED);
       else if (dice < 80 && placed().length > 0) {
         const value = pick(placed());
-        heads.set((await ledger.forkSession({ from: { $case: "turnId", value } })).session!.id, value);
+        heads.set((await ledger.forkSession({ start: { $case: "turnId", value } })).session!.id, value);
       } else if (dice < 88 && placed().length > 0) {
         const headTurnId = pick(placed());
         await ledger.updateSession({ session, headTurnId, expectedHeadTurnId: heads.get(session)! });

@@ -14,6 +14,7 @@ const requests = {
   deleteSession: wire.DeleteSessionRequest,
   forkSession: wire.ForkSessionRequest,
   aliasSession: wire.AliasSessionRequest,
+  unaliasSession: wire.UnaliasSessionRequest,
   recordTurn: wire.RecordTurnRequest,
   beginTurn: wire.BeginTurnRequest,
   appendMessages: wire.AppendMessagesRequest,

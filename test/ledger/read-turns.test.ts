@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OnHeadMoved, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type Turn, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "./ledger-calls.js";
@@ -30,9 +31,9 @@ async function thread(session: string, length: number, parentTurnId = ""): Promi
 async function forkedTwice(): Promise<{ readonly session: string; readonly turnIds: readonly string[] }> {
   const root = await ledger.session();
   const first = await thread(root.id, 5);
-  const fork = (await ledger.forkSession({ from: { $case: "turnId", value: first[2]! } })).session!;
+  const fork = (await ledger.forkSession({ start: { $case: "turnId", value: first[2]! } })).session!;
   const second = await thread(fork.id, 4, first[2]);
-  const { id } = (await ledger.forkSession({ from: { $case: "turnId", value: second[1]! } })).session!;
+  const { id } = (await ledger.forkSession({ start: { $case: "turnId", value: second[1]! } })).session!;
   const third = await thread(id, 3, second[1]);
   return { session: id, turnIds: [...first.slice(0, 3), ...second.slice(0, 2), ...third] };
 }
@@ -78,7 +79,7 @@ describe("ListTurns", () => {
       status: TurnStatus.AWAITING,
     });
     const open = (await ledger.beginTurn({ session, parentTurnId: awaiting.id })).turn!;
-    const fork = (await ledger.forkSession({ from: { $case: "session", value: session } })).session!;
+    const fork = (await ledger.forkSession({ start: { $case: "session", value: session } })).session!;
 
     const written = { session, scope: TurnScope.WRITTEN };
     const all = [open.id, awaiting.id, branch.id, failed.id, second, first];
@@ -134,14 +135,14 @@ describe("GetTurn", () => {
     const first = await ledger.turn(id, "", [user("x"), toolCalls("a", "b"), toolResults("b")], {
       status: TurnStatus.AWAITING,
     });
-    const { calls } = (await ledger.getTurn({ turnId: first.id })).result!;
+    const { calls } = recordedTurn(await ledger.getTurn({ turnId: first.id })).result!;
     expect(calls.map(({ call, result }) => [call!.callId, result?.callId])).toEqual([
       ["a", undefined],
       ["b", "b"],
     ]);
     expect(calls[1]!.result!.content[0]!.content).toMatchObject({ value: { text: "result of b" } });
     const second = await ledger.turn(id, first.id, [toolResults("a"), assistant("done")]);
-    expect((await ledger.getTurn({ turnId: second.id })).result!.calls).toEqual([]);
+    expect(recordedTurn(await ledger.getTurn({ turnId: second.id })).result!.calls).toEqual([]);
   });
 
   test("gives the same messages as the history", async () => {
@@ -149,7 +150,7 @@ describe("GetTurn", () => {
     const begun = await ledger.beginTurn({ session: id, messages: [user("a"), toolCalls("c")] });
     await ledger.appendMessages({ turnId: begun.turn!.id, messages: [toolResults("c"), assistant("b")] });
     const { turn } = await ledger.completeTurn({ turnId: begun.turn!.id });
-    const read = await ledger.getTurn({ turnId: turn!.id });
+    const read = recordedTurn(await ledger.getTurn({ turnId: turn!.id }));
     expect(read.turn).toEqual(turn);
     expect(read.result!.messages).toEqual(
       (await ledger.history({ thread: { $case: "session", value: id } })).messages,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { CreateSessionRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "./ledger-calls.js";
@@ -37,12 +38,15 @@ async function everyWrite(prefix: string) {
   await ledger.completeTurn(complete);
   const fork = {
     ...id("fork"),
-    from: { $case: "session" as const, value: session },
+    start: { $case: "session" as const, value: session },
     label: `${prefix} fork`,
   };
   await ledger.forkSession(fork);
   const alias = { ...id("alias"), alias: `${prefix} alias`, session };
   await ledger.aliasSession(alias);
+  const unalias = { ...id("unalias"), alias: `${prefix} other alias` };
+  await ledger.aliasSession({ alias: unalias.alias, session });
+  await ledger.unaliasSession(unalias);
   const update = { ...id("update"), session: `${prefix} fork`, workspacePath: "/w" };
   await ledger.updateSession(update);
   const remove = { ...id("delete"), session: `${prefix} doomed` };
@@ -72,6 +76,7 @@ async function everyWrite(prefix: string) {
     ],
     ["ForkSession", (more: object) => ledger.forkSession({ ...fork, ...more }), { label: "x" }],
     ["AliasSession", (more: object) => ledger.aliasSession({ ...alias, ...more }), { replace: true }],
+    ["UnaliasSession", (more: object) => ledger.unaliasSession({ ...unalias, ...more }), { alias: "x" }],
     ["UpdateSession", (more: object) => ledger.updateSession({ ...update, ...more }), { label: "x" }],
     ["DeleteSession", (more: object) => ledger.deleteSession({ ...remove, ...more }), { session: "x" }],
   ] as const;
@@ -176,7 +181,7 @@ test("request ids: what only the server sets makes no difference, so a message t
     messages: [user("x")],
     result: { messages: [assistant("y")] },
   });
-  const read = await ledger.getTurn({ turnId: answer.turn!.id });
+  const read = recordedTurn(await ledger.getTurn({ turnId: answer.turn!.id }));
   const [question, reply] = read.result!.messages;
   const again = await ledger.recordTurn({
     ...record,

@@ -63,10 +63,10 @@ describe("a session", () => {
 
   test("forks without turns into another without turns, and takes over the workspace unless it gets one", async () => {
     await ledger.session({ label: "empty", workspacePath: "/w", metadata: { a: "1" } });
-    const from = { $case: "session" as const, value: "empty" };
-    const { session } = await ledger.forkSession({ from });
+    const start = { $case: "session" as const, value: "empty" };
+    const { session } = await ledger.forkSession({ start });
     expect(session).toMatchObject({ headTurnId: "", headSequence: 0, workspacePath: "/w", metadata: {} });
-    expect((await ledger.forkSession({ from, workspacePath: "/x" })).session!.workspacePath).toBe("/x");
+    expect((await ledger.forkSession({ start, workspacePath: "/x" })).session!.workspacePath).toBe("/x");
   });
 });
 
@@ -235,7 +235,7 @@ describe("aliases", () => {
       );
       expect((await ledger.beginTurn({ session: name, parentTurnId: turn.id })).turn!.sessionId).toBe(id);
       expect(
-        (await ledger.forkSession({ from: { $case: "session", value: name } })).session!.headTurnId,
+        (await ledger.forkSession({ start: { $case: "session", value: name } })).session!.headTurnId,
       ).toBe(turn.id);
       expect((await ledger.updateSession({ session: name })).session!.id).toBe(id);
     }
@@ -256,8 +256,19 @@ describe("aliases", () => {
     });
     expect((await point("tuesday", true)).session).toMatchObject({ label: "tuesday", aliases: ["today"] });
     expect((await get("monday")).aliases).toEqual([]);
-    expect((await point("")).session).toMatchObject({ label: "tuesday", aliases: [] });
-    expect(await failure(point(""))).toMatchObject({ reason: "ALIAS_NOT_FOUND" });
+    expect(await failure(point(""))).toMatchObject({ reason: "INVALID_FIELD", fields: ["session"] });
+    expect((await get("tuesday")).aliases).toEqual(["today"]);
+    const takeAway = () => ledger.unaliasSession({ alias: "today" });
+    expect((await takeAway()).session).toMatchObject({ label: "tuesday", aliases: [] });
+    expect(await failure(get("today"))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
+    expect(await failure(takeAway())).toMatchObject({
+      reason: "ALIAS_NOT_FOUND",
+      metadata: { alias: "today" },
+    });
+    expect(await failure(ledger.unaliasSession())).toMatchObject({
+      reason: "INVALID_FIELD",
+      fields: ["alias"],
+    });
     expect(await failure(point("nobody"))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
   });
 

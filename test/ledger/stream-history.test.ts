@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { HistoryView } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { rawBatches } from "../server/raw-history.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { type HistoryRequest, type LedgerCalls, ledgerCalls } from "./ledger-calls.js";
@@ -43,9 +44,9 @@ describe("StreamHistory: which turns", () => {
   beforeAll(async () => {
     await ledger.session({ label: "a" });
     a = await thread("a", "a", 5);
-    await ledger.forkSession({ from: { $case: "turnId", value: a[2]! }, label: "b" });
+    await ledger.forkSession({ start: { $case: "turnId", value: a[2]! }, label: "b" });
     b = await thread("b", "b", 3, a[2]);
-    await ledger.forkSession({ from: { $case: "turnId", value: b[0]! }, label: "c" });
+    await ledger.forkSession({ start: { $case: "turnId", value: b[0]! }, label: "c" });
     await thread("c", "c", 2, b[0]);
   });
 
@@ -167,7 +168,7 @@ describe("StreamHistory: what it gives back", () => {
     };
     const { messages: read } = await ledger.history(ofSession(id));
     expect(read.map(given)).toEqual(messages.map((message) => given(Message.create(message))));
-    expect((await ledger.getTurn({ turnId: turn.id })).result!.messages).toEqual(read);
+    expect(recordedTurn(await ledger.getTurn({ turnId: turn.id })).result!.messages).toEqual(read);
     expect(read[1]!.contextO200kTokens).toBeGreaterThan(0);
     expect(read.every((message) => message.turnId === turn.id && message.createTime instanceof Date)).toBe(
       true,

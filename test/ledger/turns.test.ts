@@ -5,6 +5,7 @@ import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.j
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { OpenItemKind, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { startChildServer } from "../server/child-server.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "./ledger-calls.js";
@@ -106,7 +107,7 @@ describe("a turn that is written step by step", () => {
     };
     const { turn } = await ledger.beginTurn({ session: name, details });
     expect(turn!.details).toEqual(details);
-    expect((await ledger.getTurn({ turnId: turn!.id })).turn!.details).toEqual(details);
+    expect(recordedTurn(await ledger.getTurn({ turnId: turn!.id })).turn!.details).toEqual(details);
   });
 
   test("can be begun without messages, but completed only with some", async () => {
@@ -157,7 +158,7 @@ describe("a turn that is written step by step", () => {
       reason: "UNANSWERED_CALLS",
       fields: ["status"],
     });
-    expect((await ledger.getTurn({ turnId })).turn).toMatchObject({
+    expect(recordedTurn(await ledger.getTurn({ turnId })).turn).toMatchObject({
       messageCount: 2,
       status: TurnStatus.OPEN,
     });
@@ -197,7 +198,7 @@ describe("a turn that is written step by step", () => {
     })();
     const reader = async () => {
       while (writing) {
-        const read = await ledger.getTurn({ turnId: turn!.id });
+        const read = recordedTurn(await ledger.getTurn({ turnId: turn!.id }));
         expect(read.result!.messages).toHaveLength(read.turn!.messageCount);
       }
     };
@@ -257,7 +258,9 @@ describe("a failed turn", () => {
     });
     expect(written.map((turn) => turn.error)).toEqual(["overloaded", "the tool crashed"]);
     expect(await texts(name)).toEqual(["hello"]);
-    expect((await ledger.getTurn({ turnId: recorded.turn!.id })).result!.messages).toHaveLength(2);
+    expect(recordedTurn(await ledger.getTurn({ turnId: recorded.turn!.id })).result!.messages).toHaveLength(
+      2,
+    );
   });
 
   test("can be neither a parent, nor forked, nor read as a thread", async () => {
@@ -268,7 +271,7 @@ describe("a failed turn", () => {
       reason: "PARENT_NOT_FINISHED",
       metadata: { status: "FAILED" },
     });
-    expect(await failure(ledger.forkSession({ from: at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
+    expect(await failure(ledger.forkSession({ start: at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
     expect(await failure(ledger.history({ thread: at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
   });
 
@@ -375,7 +378,7 @@ describe("an awaiting turn", () => {
   test("is answered on each of its forks by itself", async () => {
     const name = await session();
     const parent = await awaiting(name);
-    const fork = (await ledger.forkSession({ from: { $case: "session", value: name } })).session!;
+    const fork = (await ledger.forkSession({ start: { $case: "session", value: name } })).session!;
     for (const each of [name, fork.id]) {
       await ledger.turn(each, parent.id, [decides("ask"), toolResults("c1", "c2"), assistant(each)]);
     }
@@ -398,7 +401,7 @@ describe("a head that has moved", () => {
       fields: ["parent_turn_id"],
     });
     expect(await failure(ledger.beginTurn({ session: name }))).toMatchObject(moved);
-    expect((await ledger.getTurn({ turnId: stale.id })).turn!.status).toBe(TurnStatus.OPEN);
+    expect(recordedTurn(await ledger.getTurn({ turnId: stale.id })).turn!.status).toBe(TurnStatus.OPEN);
     expect(await texts(name)).toEqual(["fast"]);
   });
 
@@ -422,7 +425,7 @@ describe("a head that has moved", () => {
     const told: string[] = [];
     for (const { turn, branched, headTurnId } of branches) {
       expect([branched, headTurnId]).toEqual([true, head.id]);
-      const fork = (await ledger.forkSession({ from: { $case: "turnId", value: turn!.id } })).session!;
+      const fork = (await ledger.forkSession({ start: { $case: "turnId", value: turn!.id } })).session!;
       expect(fork).toMatchObject({
         headTurnId: turn!.id,
         forkedFromTurnId: turn!.id,

@@ -1,5 +1,6 @@
 import { setImmediate as tick } from "node:timers/promises";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import type { Quire } from "../../src/index.js";
 import { bothDatabases } from "../assembly/both-databases.js";
 import {
@@ -52,12 +53,13 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
     for (let round = 1; round <= 400; round++) {
       const [before, meanwhile] = [2 * round + 1, 2 * round + 2];
       const parentTurnId = await growSession(quire, "race", [before, before], head);
-      const strategy = round % 8 === 0 ? "summary" : "truncate";
+      const compressionStrategy =
+        round % 8 === 0 ? CompressionStrategy.SUMMARY : CompressionStrategy.TRUNCATE;
       const [recorded, { compaction }] = await Promise.all([
         lag(random).then(() =>
           quire.ledger.recordTurn({ session: "race", parentTurnId, messages: plainTurn(meanwhile) }),
         ),
-        lag(random).then(() => quire.ledger.compact({ session: "race", keepTurns: 1, strategy })),
+        lag(random).then(() => quire.ledger.compact({ session: "race", keepTurns: 1, compressionStrategy })),
       ]);
       expect(recorded).toMatchObject({ branched: false, headTurnId: recorded.turn!.id });
       expect([before, meanwhile]).toContain(compaction!.depth);
@@ -123,14 +125,18 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
       const head = await longSession(quire, `gone-${round}`, 6);
       const isForked = round % 2 === 0;
       if (isForked) {
-        const from = { $case: "turnId" as const, value: head };
-        await quire.ledger.forkSession({ label: `fork-${round}`, from });
+        const start = { $case: "turnId" as const, value: head };
+        await quire.ledger.forkSession({ label: `fork-${round}`, start });
       }
       const context = tightContext(`gone-${round}`, oneTurnRoom, { keepTurns: 1 });
       const session = `gone-${round}`;
       const outcomes = await Promise.allSettled([
         lag(random).then(() =>
-          quire.ledger.compact({ session, requestId: `compact ${round}`, strategy: "truncate" }),
+          quire.ledger.compact({
+            session,
+            requestId: `compact ${round}`,
+            compressionStrategy: CompressionStrategy.TRUNCATE,
+          }),
         ),
         lag(random).then(() => assembled(quire.assembly.assemble({ context }))),
         lag(random)
@@ -208,7 +214,7 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
       summarizerOpenaiModel: "gpt-small",
     });
     const turnId = await openTurn(quire, "loop", await longSession(quire, "loop", 3));
-    const settings = { keepTurns: 1, summarizers: ["openai"], softThreshold: 1 };
+    const settings = { keepTurns: 1, summarizers: { names: ["openai"] }, softThreshold: 1 };
     const context = tightContext("loop", oneTurnRoom, settings);
     const inLoop = assembled(
       quire.assembly.assemble({ context: { ...context, activeTurnId: turnId, event: undefined } }),
@@ -236,7 +242,11 @@ describe.skipIf(postgres === undefined)("two engines over one PostgreSQL", () =>
       const [grown] = await Promise.all([
         lag(random).then(() => growSession(one.quire, "race", [meanwhile, meanwhile], parent)),
         lag(random).then(() =>
-          other.quire.ledger.compact({ session: "race", keepTurns: 1, strategy: "truncate" }),
+          other.quire.ledger.compact({
+            session: "race",
+            keepTurns: 1,
+            compressionStrategy: CompressionStrategy.TRUNCATE,
+          }),
         ),
       ]);
       head = grown!;

@@ -1,3 +1,4 @@
+import { recordedTurn } from "../support/found-turn.js";
 import { describeOperation, type History, type Operation, requestIdOf, sameAnswer } from "./history.js";
 import { type SessionEvent, sessionModel } from "./ledger-model.js";
 import { findOrder, type Model, type Timed } from "./linearizable.js";
@@ -43,14 +44,14 @@ function checkReads(history: History): string[] {
   return history
     .answered("getTurn")
     .filter((op) => {
-      const { status, messageCount, sessionId } = op.answer.turn!;
-      const read = op.answer.result!.messages.length;
+      const { status, messageCount, sessionId } = recordedTurn(op.answer).turn!;
+      const read = recordedTurn(op.answer).result!.messages.length;
       if (read === messageCount || wasErasedDuring(history, sessionId, op)) return false;
       return status !== "TURN_STATUS_OPEN" || read < messageCount;
     })
     .map(
       (op) =>
-        `${op.answer.result!.messages.length} messages were read: ${describeOperation(op as unknown as Operation)}`,
+        `${recordedTurn(op.answer).result!.messages.length} messages were read: ${describeOperation(op as unknown as Operation)}`,
     );
 }
 
@@ -101,7 +102,7 @@ function missingTurn(op: Operation): string | undefined {
   }
   if (reason !== "TURN_NOT_FOUND") return undefined;
   if (op.method === "forkSession")
-    return op.request.from?.$case === "turnId" ? op.request.from.value : undefined;
+    return op.request.start?.$case === "turnId" ? op.request.start.value : undefined;
   if (op.method === "updateSession") return op.request.headTurnId;
   return "turnId" in op.request ? op.request.turnId : undefined;
 }
@@ -135,11 +136,13 @@ function sessionOf(history: History, op: Operation, writers = turnWriters(histor
   if (op.answer) {
     if ("sessionId" in op.answer) return op.answer.sessionId;
     if ("session" in op.answer) return op.answer.session?.id;
+    if ("found" in op.answer) return recordedTurn(op.answer).turn?.sessionId;
     return op.answer.turn?.sessionId;
   }
   if (op.error?.metadata.session_id) return op.error.metadata.session_id;
   if ("turnId" in op.request) return writers.get(op.request.turnId);
   if (op.method === "createSession" || op.method === "forkSession") return undefined;
+  if (op.method === "unaliasSession") return undefined;
   if (op.method === "aliasSession" && op.error?.reason !== "SESSION_NOT_FOUND") return undefined;
   return "session" in op.request ? op.request.session : undefined;
 }
@@ -157,8 +160,8 @@ function checkSessions(history: History): string[] {
   };
   for (const op of history.operations) {
     add(sessionOf(history, op, writers), { op, role: "subject", start: op.start, end: op.end });
-    if (op.method === "forkSession" && op.request.from?.$case === "session") {
-      const origin = op.request.from.value;
+    if (op.method === "forkSession" && op.request.start?.$case === "session") {
+      const origin = op.request.start.value;
       const wasFound = op.answer !== undefined || op.error?.reason === "SESSION_NOT_FOUND";
       if (wasFound && isId(origin) && !isRepeated(history, op)) {
         add(origin, { op, role: "origin", start: op.start, end: op.end });
@@ -205,13 +208,13 @@ function lookup(
 }
 
 function forkOrigin(op: Operation): string | undefined {
-  return op.method === "forkSession" && op.request.from?.$case === "session"
-    ? op.request.from.value
+  return op.method === "forkSession" && op.request.start?.$case === "session"
+    ? op.request.start.value
     : undefined;
 }
 
 function namesGiven(op: Operation): string[] {
-  if (op.method === "aliasSession") return [op.request.alias];
+  if (op.method === "aliasSession" || op.method === "unaliasSession") return [op.request.alias];
   if (op.method === "createSession" || op.method === "forkSession") return [op.request.label];
   return op.method === "updateSession" ? [op.request.label ?? ""] : [];
 }

@@ -4,6 +4,7 @@ import type { HeadMove, Session } from "../../src/contract/gen/quire/v1/session.
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { chainHash } from "../../src/domain/hash.js";
 import type { Database } from "../../src/storage/database.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { call } from "../support/server.js";
 import { turnWriters } from "./check-history.js";
 import type { History, Operation } from "./history.js";
@@ -148,7 +149,7 @@ function expectedMessages(history: History, fault: (text: string) => void): Map<
 }
 
 function checkTurn(
-  found: wire.GetTurnResponse,
+  found: wire.RecordedTurn,
   expected: readonly ExpectedMessage[],
   fault: (text: string) => void,
 ): void {
@@ -290,9 +291,11 @@ async function checkThread(
     fault(`session ${session.id} streams another chain hash`);
 }
 
-async function readTurn(ledger: Ledger, turnId: string): Promise<wire.GetTurnResponse | undefined> {
+async function readTurn(ledger: Ledger, turnId: string): Promise<wire.RecordedTurn | undefined> {
   try {
-    return await call<wire.GetTurnRequest, wire.GetTurnResponse>(ledger, ledger.getTurn, { turnId });
+    return recordedTurn(
+      await call<wire.GetTurnRequest, wire.GetTurnResponse>(ledger, ledger.getTurn, { turnId }),
+    );
   } catch {
     return undefined;
   }

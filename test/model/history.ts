@@ -14,6 +14,7 @@ const codecs = {
   deleteSession: [wire.DeleteSessionRequest, wire.DeleteSessionResponse],
   forkSession: [wire.ForkSessionRequest, wire.ForkSessionResponse],
   aliasSession: [wire.AliasSessionRequest, wire.AliasSessionResponse],
+  unaliasSession: [wire.UnaliasSessionRequest, wire.UnaliasSessionResponse],
   recordTurn: [wire.RecordTurnRequest, wire.RecordTurnResponse],
   beginTurn: [wire.BeginTurnRequest, wire.BeginTurnResponse],
   appendMessages: [wire.AppendMessagesRequest, wire.AppendMessagesResponse],
@@ -127,7 +128,7 @@ export function describeOperation(op: Operation): string {
     headTurnId,
     expectedHeadTurnId,
   };
-  const from = op.method === "forkSession" ? { from: op.request.from?.value } : {};
+  const from = op.method === "forkSession" ? { from: op.request.start?.value } : {};
   const came = op.error ? { refused: op.error.reason, ...op.error.metadata } : summary(op);
   const times = `${op.start.toFixed(2)}-${op.end.toFixed(2)}`;
   return `#${op.number} client ${op.client} ${times} ${op.method} ${JSON.stringify({ ...asked, ...from })} -> ${JSON.stringify(came)}`;

@@ -1,5 +1,6 @@
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
 import type { Session } from "../../src/contract/gen/quire/v1/session.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { type Operation, type OperationOf, requestIdOf, sameAnswer, sameRequest } from "./history.js";
 import type { Model, Timed } from "./linearizable.js";
 
@@ -62,6 +63,7 @@ export function sessionModel(depthOf: (turnId: string) => number): Model<Session
           op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session),
         );
       case "aliasSession":
+      case "unaliasSession":
         return allowed(
           state,
           op.error ? isMissing(op) && !live : live && looksRight(state, op.answer!.session),
@@ -82,7 +84,7 @@ export function sessionModel(depthOf: (turnId: string) => number): Model<Session
       case "getTurn": {
         const turn = state.turns.get(op.request.turnId);
         if (op.error) return allowed(state, op.error.reason === "TURN_NOT_FOUND" && !live);
-        const { status, messageCount } = op.answer!.turn!;
+        const { status, messageCount } = recordedTurn(op.answer!).turn!;
         return allowed(state, turn !== undefined && turn.status === status && turn.messages === messageCount);
       }
     }
@@ -124,7 +126,7 @@ export function throughAnswers<State extends { readonly answered: ReadonlyMap<st
 }
 
 function record(state: SessionState, op: OperationOf<"recordTurn">): Next {
-  const { parentTurnId: parent, status, messages, result } = op.request;
+  const { parentTurnId: parent = "", status, messages, result } = op.request;
   const all = [...messages, ...(result?.messages ?? [])];
   if (op.error) return refusedUnder(state, op, parent, all);
   if (!mayWriteUnder(state, op, parent) || hasOrphan(all)) return undefined;
@@ -136,7 +138,7 @@ function record(state: SessionState, op: OperationOf<"recordTurn">): Next {
 }
 
 function begin(state: SessionState, op: OperationOf<"beginTurn">): Next {
-  const { parentTurnId: parent, messages } = op.request;
+  const { parentTurnId: parent = "", messages } = op.request;
   if (op.error) return refusedUnder(state, op, parent, messages);
   if (!mayWriteUnder(state, op, parent) || hasOrphan(messages)) return undefined;
   const { id, status, messageCount, parentTurnId } = op.answer!.turn!;

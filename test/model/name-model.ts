@@ -47,17 +47,19 @@ export function nameModel(name: string): Model<NameEvent, NameState> {
       }
       case "aliasSession": {
         if (op.request.alias !== name) return state;
-        const removes = op.request.session === "";
-        const reason = op.error?.reason;
-        if (reason === "ALIAS_NOT_FOUND") return removes && state.alias === "" ? state : undefined;
-        if (reason === "ALIAS_TAKEN")
+        if (op.error?.reason === "ALIAS_TAKEN")
           return isFree || (state.label === "" && op.request.replace) ? undefined : state;
         if (op.error) return state;
         const { id } = op.answer!.session!;
-        if (removes) return state.alias === id ? { ...state, alias: "" } : undefined;
         const mayTake =
           state.label === "" && (state.alias === "" || state.alias === id || op.request.replace);
         return mayTake ? { ...state, alias: id } : undefined;
+      }
+      case "unaliasSession": {
+        if (op.request.alias !== name) return state;
+        if (op.error?.reason === "ALIAS_NOT_FOUND") return state.alias === "" ? state : undefined;
+        if (op.error) return state;
+        return state.alias === op.answer!.session!.id ? { ...state, alias: "" } : undefined;
       }
       default:
         return state;

@@ -255,7 +255,7 @@ export class Traffic {
     const fromTurn = this.finished.length > 0 && this.random.chance(0.6);
     const request = wire.ForkSessionRequest.create({
       requestId: this.requestId(),
-      from: fromTurn
+      start: fromTurn
         ? { $case: "turnId", value: this.random.pickRecent(this.finished, 10) }
         : { $case: "session", value: this.nameOf(this.random.pick(this.sessions)) },
       label: this.random.chance(0.2) ? this.random.pick(names) : "",
@@ -264,10 +264,13 @@ export class Traffic {
   }
 
   private alias(): Intent {
+    const requestId = this.requestId();
+    const alias = this.random.pick(names);
+    if (this.random.chance(0.3)) return { method: "unaliasSession", request: { requestId, alias } };
     const request = wire.AliasSessionRequest.create({
-      requestId: this.requestId(),
-      alias: this.random.pick(names),
-      session: this.random.chance(0.3) ? "" : this.random.pick(this.sessions).id,
+      requestId,
+      alias,
+      session: this.random.pick(this.sessions).id,
       replace: this.random.chance(0.5),
     });
     return { method: "aliasSession", request };

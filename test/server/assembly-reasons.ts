@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { credentials, type ServiceError } from "@grpc/grpc-js";
 import {
+  type AssembleResponse,
   AssemblyServiceClient,
   type BuildContextResponse,
   ContextRequest,
@@ -16,6 +17,8 @@ type Unary<Request, Response> = (
   request: Request,
   callback: (error: ServiceError | null, response: Response) => void,
 ) => unknown;
+
+const event = { content: [{ content: { $case: "text" as const, value: { text: "now" } } }] };
 
 /** Calls of the services around the ledger, for the errors that only they give. */
 export class AssemblyCalls {
@@ -82,18 +85,41 @@ export class AssemblyCalls {
   }
 
   build(context: Parameters<typeof ContextRequest.fromPartial>[0]): Promise<BuildContextResponse> {
-    const event = { content: [{ content: { $case: "text" as const, value: { text: "now" } } }] };
     return promised(this.assembly, this.assembly.buildContext, {
       context: ContextRequest.fromPartial({ event, ...context }),
+      includeCandidates: false,
     });
   }
 
-  getReceipt(receiptId: string) {
-    return promised(this.assembly, this.assembly.getReceipt, { receiptId });
+  /** Stands for the compaction that an engine, which makes its own summaries, is asked for. */
+  async planToken(session: string): Promise<string> {
+    await this.putCapsule("summarizing");
+    const context = ContextRequest.fromPartial({
+      session,
+      capsule: "summarizing",
+      event,
+      settings: {
+        summarizers: { names: ["engine"] },
+        keepTurns: 1,
+        softThreshold: 1,
+        modelLimits: [{ model: "gpt-4o", historyTokens: 300, memoryTokens: 0 }],
+      },
+    });
+    let planToken = "";
+    for await (const response of this.assembly.assemble({ context })) {
+      const { event: found } = response as AssembleResponse;
+      if (found?.$case === "compaction" && found.value.event?.$case === "needed")
+        planToken = found.value.event.value.planToken;
+    }
+    return planToken;
   }
 
-  replay(receiptId: string) {
-    return promised(this.assembly, this.assembly.replayContext, ReplayContextRequest.create({ receiptId }));
+  getReceipt(assemblyId: string) {
+    return promised(this.assembly, this.assembly.getReceipt, { assemblyId });
+  }
+
+  replay(assemblyId: string) {
+    return promised(this.assembly, this.assembly.replayContext, ReplayContextRequest.create({ assemblyId }));
   }
 
   /** Takes away what receipts name, as an operator's clean-up by hand would. */

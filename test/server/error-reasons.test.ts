@@ -131,7 +131,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   ),
   ALIAS_NOT_FOUND: refused(
     { metadata: { alias: "nothing" } },
-    async () => () => ledger.aliasSession({ alias: "nothing" }),
+    async () => () => ledger.unaliasSession({ alias: "nothing" }),
   ),
   LABEL_TAKEN: refused({ fields: ["label"], metadata: { label: "taken" } }, async ({ session }) => {
     await ledger.updateSession({ session, label: "taken" });
@@ -177,7 +177,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   ),
   TURN_NOT_FINISHED: refused({ metadata: { status: "FAILED" } }, async ({ session, head }) => {
     const failed = await ledger.turn(session, head, [user("x")], { status: "TURN_STATUS_FAILED" });
-    return () => ledger.forkSession({ from: { $case: "turnId", value: failed.id } });
+    return () => ledger.forkSession({ start: { $case: "turnId", value: failed.id } });
   }),
   TURN_NOT_OPEN: refused(
     { metadata: { status: "COMPLETED" } },
@@ -266,10 +266,10 @@ const cases: { readonly [Key in Reason]: Case } = {
     return () => assembly.build({ session, capsule: "endless", maxContextTokens: 500 });
   }),
   RECEIPT_NOT_FOUND: refused(
-    { metadata: { receipt_id: noTurn } },
+    { metadata: { assembly_id: noTurn } },
     async () => () => assembly.getReceipt(noTurn),
   ),
-  RECEIPT_EXPIRED: refused({ metadata: { receipt_id: expect.any(String) } }, async ({ session }) => {
+  RECEIPT_EXPIRED: refused({ metadata: { assembly_id: expect.any(String) } }, async ({ session }) => {
     await assembly.putCapsule("forgotten");
     const { context } = await assembly.build({ session, capsule: "forgotten" });
     await assembly.dropLayers();
@@ -282,29 +282,24 @@ const cases: { readonly [Key in Reason]: Case } = {
     { metadata: { openai: "is not configured on this server" } },
     async ({ session, head }) => {
       await longThread(session, head);
-      return () => ledger.compact({ session, keepTurns: 1, summarizers: ["openai"] });
+      return () => ledger.compact({ session, keepTurns: 1, summarizers: { names: ["openai"] } });
     },
   ),
   COMPACTION_OUTDATED: refused(
     { metadata: { compaction_id: expect.any(String) } },
     async ({ session, head }) => {
-      const newest = await longThread(session, head);
-      const plan = { anchorTurnId: newest, firstKeptTurnId: newest, maxSummaryTokens: 100 };
-      return () => ledger.submitCompaction({ session, plan, summary: "nobody asked" });
+      await longThread(session, head);
+      const planToken = await assembly.planToken(session);
+      await ledger.compact({ session, keepTurns: 1 });
+      return () => ledger.submitCompaction({ session, planToken, summary: "somebody was faster" });
     },
   ),
   SUMMARY_REFUSED: refused(
     { fields: ["summary"], metadata: { field: "summary", why: "is empty" } },
     async ({ session, head }) => {
-      const before = await longThread(session, head);
-      const newest = await longThread(session, before, 1);
-      const plan = {
-        anchorTurnId: newest,
-        lastSummarizedTurnId: before,
-        firstKeptTurnId: newest,
-        maxSummaryTokens: 100,
-      };
-      return () => ledger.submitCompaction({ session, plan, summary: " " });
+      await longThread(session, head);
+      const planToken = await assembly.planToken(session);
+      return () => ledger.submitCompaction({ session, planToken, summary: " " });
     },
   ),
   OVERFLOW_UNRECOVERABLE: refused({ metadata: { session_id: expect.any(String) } }, async ({ session }) => {
@@ -421,7 +416,7 @@ async function stopUnderWrite(): Promise<Evidence> {
   const { id: session } = await calls.session();
   await longThread(session, "", 4, calls);
   const before = await snapshot(calls);
-  const write = failure(calls.compact({ session, summarizers: ["openai"], keepTurns: 1 }));
+  const write = failure(calls.compact({ session, summarizers: { names: ["openai"] }, keepTurns: 1 }));
   await asked.passed;
   const stopped = first.stop();
   const error = await write;

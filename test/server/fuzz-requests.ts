@@ -33,6 +33,8 @@ export interface FuzzScene {
   readonly session: string;
   readonly headTurnId: string;
   readonly openTurnId: string;
+  /** Of a compaction that is needed in the session. */
+  readonly planToken: string;
 }
 
 export interface FuzzRequest {
@@ -102,7 +104,7 @@ const right: {
   forkSession: ({ headTurnId }, random) =>
     wire.ForkSessionRequest.encode(
       wire.ForkSessionRequest.create({
-        from: { $case: "turnId", value: headTurnId },
+        start: { $case: "turnId", value: headTurnId },
         label: `made ${random.below(1_000)}`,
       }),
     ).finish(),
@@ -114,6 +116,8 @@ const right: {
         replace: random.below(2) === 0,
       }),
     ).finish(),
+  unaliasSession: (_, random) =>
+    wire.UnaliasSessionRequest.encode({ requestId: "", alias: `alias ${random.below(100)}` }).finish(),
   recordTurn: ({ session, headTurnId }, random) =>
     wire.RecordTurnRequest.encode(
       wire.RecordTurnRequest.create({
@@ -179,11 +183,11 @@ const right: {
     wire.CompactRequest.encode(
       wire.CompactRequest.create({ requestId: `r${random.below(50)}`, session, instructions: "keep names" }),
     ).finish(),
-  submitCompaction: ({ session, headTurnId }) =>
+  submitCompaction: ({ session, planToken }) =>
     wire.SubmitCompactionRequest.encode(
       wire.SubmitCompactionRequest.create({
         session,
-        plan: { anchorTurnId: headTurnId, firstKeptTurnId: headTurnId, maxSummaryTokens: 100 },
+        planToken,
         summary: "x said y",
       }),
     ).finish(),

@@ -1,10 +1,13 @@
 import { type Client, status as Code, Metadata, type ServiceError } from "@grpc/grpc-js";
+import type { PlanSeal } from "../../src/assembly/compaction/plan-seal.js";
+import { CompactionPlan } from "../../src/contract/gen/quire/v1/compaction.js";
 import { LedgerServiceService } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { reasons } from "../../src/errors/reasons.js";
 import { codes } from "../../src/server/status.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
 import { type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
 import { user } from "../support/messages.js";
+import { planSealOf } from "../support/plan-seal.js";
 import { wireError } from "../support/server.js";
 import type { ChildServer } from "./child-server.js";
 import { type FuzzRequest, type FuzzScene, fuzzRequest, Random } from "./fuzz-requests.js";
@@ -34,9 +37,10 @@ export async function runFuzz(child: ChildServer, seed: number, count: number): 
   const ended: Record<string, number> = {};
   const unclean: string[] = [];
   const atOnce = 16;
-  let scene = await newScene(calls);
+  const seal = planSealOf(child.folder);
+  let scene = await newScene(calls, seal);
   for (let index = 0; index < count; index += atOnce) {
-    if (index % (4 * atOnce) === 0) scene = await newScene(calls);
+    if (index % (4 * atOnce) === 0) scene = await newScene(calls, seal);
     const requests = Array.from({ length: Math.min(atOnce, count - index) }, (_, offset) =>
       fuzzRequest(random, scene, index + offset),
     );
@@ -52,12 +56,18 @@ export async function runFuzz(child: ChildServer, seed: number, count: number): 
   return { codes: ended, unclean };
 }
 
-async function newScene(calls: LedgerCalls): Promise<FuzzScene> {
+async function newScene(calls: LedgerCalls, seal: PlanSeal): Promise<FuzzScene> {
   const { id: session } = await calls.session();
   const first = await calls.turn(session, "", [user("a")]);
   const head = await calls.turn(session, first.id, [user("b")]);
   const { turn } = await calls.beginTurn({ session, parentTurnId: head.id, messages: [user("c")] });
-  return { session, headTurnId: head.id, openTurnId: turn!.id };
+  const plan = CompactionPlan.fromPartial({
+    anchorTurnId: head.id,
+    firstKeptTurnId: head.id,
+    maxSummaryTokens: 100,
+  });
+  const planToken = seal.seal("default", session, plan);
+  return { session, headTurnId: head.id, openTurnId: turn!.id, planToken };
 }
 
 /** Sends the bytes as they are; says what is wrong with the answer, if anything is. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { user } from "../support/messages.js";
 import { type ChildServer, startChildServer } from "./child-server.js";
 import { fuzzRequest, giantRequests, kinds, methods, Random } from "./fuzz-requests.js";
@@ -22,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => child.stop());
 
 test("fuzz: every kind of malformation meets every method", () => {
-  const scene = { session: "s", headTurnId: "t", openTurnId: "o" };
+  const scene = { session: "s", headTurnId: "t", openTurnId: "o", planToken: "p" };
   const met = new Set<string>();
   for (let index = 0; index < methods.length * kinds.length; index++) {
     const { method, kind } = fuzzRequest(new Random(index), scene, index);
@@ -71,7 +72,7 @@ test("fuzz: nothing was written in part", async () => {
     }
     const [some] = page.sessions;
     for (const turn of some ? await allTurns(ledger, { session: some.id, scope: TurnScope.WRITTEN }) : []) {
-      const { result } = await ledger.getTurn({ turnId: turn.id });
+      const { result } = recordedTurn(await ledger.getTurn({ turnId: turn.id }));
       expect(result!.messages).toHaveLength(turn.messageCount);
     }
     pageToken = page.nextPageToken;

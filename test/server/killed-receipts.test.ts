@@ -31,8 +31,8 @@ test("kill -9: a receipt is there once `completed` was sent, and the turn that n
     server = new KillableServer(folder);
     await server.ready(startBoundMs);
     quire = overGrpc(server.address);
-    const assemblyId = completed.receiptId;
-    expect((await quire.assembly.getReceipt({ receiptId: assemblyId })).receipt!.id).toBe(assemblyId);
+    const assemblyId = completed.assemblyId!;
+    expect((await quire.assembly.getReceipt({ assemblyId })).receipt!.assemblyId).toBe(assemblyId);
     const messages = [user("And now?"), assistant(`${killed}`)];
     const recorded = await quire.ledger.recordTurn({ session: "s", parentTurnId, messages, assemblyId });
     expect(recorded.warnings).toEqual([]);

@@ -54,8 +54,8 @@ describe("what is large is read in a worker thread, with the same answer", () =>
         true,
       );
       expect(hash.equals(sha256(body))).toBe(true);
-      const { receiptId } = completed.value;
-      const replayed = await desk.quire.assembly.replayContext({ receiptId, render: format });
+      const { assemblyId } = completed.value;
+      const replayed = await desk.quire.assembly.replayContext({ assemblyId, render: format });
       expect(replayed.rendered!.body.equals(body)).toBe(true);
     }
     expect(tasks()).toBe(2 * formats.length);

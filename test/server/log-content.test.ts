@@ -60,7 +60,7 @@ test("logs: a whole conversation, its errors and a fault leave nothing of its co
     result: { error: `${marker} error` },
   });
   await ledger.updateSession({ session: label, setMetadata: { more: marker } });
-  await ledger.forkSession({ from: { $case: "session", value: label }, label: `${marker} fork` });
+  await ledger.forkSession({ start: { $case: "session", value: label }, label: `${marker} fork` });
   await ledger.history({ thread: { $case: "session", value: label } });
   await ledger.listSessions({ labelPrefix: marker });
   await ledger.listTurns({ session: label });
@@ -70,7 +70,7 @@ test("logs: a whole conversation, its errors and a fault leave nothing of its co
     ledger.getSession({ session: `${marker} nobody` }),
     ledger.session({ label }),
     ledger.session({ label: marker.repeat(100), metadata: { [marker.repeat(100)]: marker } }),
-    ledger.aliasSession({ alias: `${marker} nothing` }),
+    ledger.unaliasSession({ alias: `${marker} nothing` }),
     ledger.listTurns({ session: label, pageToken: marker }),
     ledger.turn(label, turnId, [user("x"), asksFor(callPart(marker))]),
     ledger.turn(label, turnId, [{ ...user(marker), contextJson: `${marker} is no JSON` }]),

@@ -2,12 +2,13 @@ import { describe, expect, test } from "vitest";
 import { extendCatalogue, parseCatalogue } from "../../src/budget/catalogue.js";
 import { parseContextSettings } from "../../src/capsule/context-settings.js";
 import { parseKnobTable } from "../../src/capsule/knobs.js";
-import { Event } from "../../src/contract/gen/quire/v1/assembly.js";
+import { AgentEvent } from "../../src/contract/gen/quire/v1/assembly.js";
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { fill } from "../../src/domain/prompt-texts.js";
 import { formats, renderedOf } from "../assembly/rendered-context.js";
 import { serveDesk } from "../assembly/served-desk.js";
 import { deskRequest, putCapsule } from "../assembly/travel-desk.js";
+import { recordedTurn } from "../support/found-turn.js";
 import { assistant, toolResults, user } from "../support/messages.js";
 import { failure } from "../support/server.js";
 
@@ -25,10 +26,10 @@ describe("names that objects have of their own are kept as they are given", () =
     const messages = [user("hi"), assistant("hello")];
     const { turn } = await quire.ledger.recordTurn({ session: "keys", messages, details: { metadata: map } });
     expect(entries(turn!.details!.metadata)).toEqual(given);
-    const read = await quire.ledger.getTurn({ turnId: turn!.id });
+    const read = recordedTurn(await quire.ledger.getTurn({ turnId: turn!.id }));
     expect(entries(read.turn!.details!.metadata)).toEqual(given);
     const forked = await quire.ledger.forkSession({
-      from: { $case: "session", value: "keys" },
+      start: { $case: "session", value: "keys" },
       label: "forked",
       metadata: map,
     });
@@ -48,8 +49,8 @@ describe("names that objects have of their own are kept as they are given", () =
   });
 
   test("as keys of an event's metadata", async () => {
-    const event = Event.fromPartial({ metadata: map });
-    expect(entries(Event.decode(Event.encode(event).finish()).metadata)).toEqual(given);
+    const event = AgentEvent.fromPartial({ metadata: map });
+    expect(entries(AgentEvent.decode(AgentEvent.encode(event).finish()).metadata)).toEqual(given);
     const { quire } = await serveDesk();
     const context = { ...deskRequest, capsule: "atlas", event: { ...deskRequest.event, metadata: map } };
     expect((await quire.assembly.buildContext({ context })).context).toBeDefined();
@@ -119,7 +120,7 @@ describe("names that objects have of their own are kept as they are given", () =
     const limited = await quire.assembly.buildContext({ context: { ...context, settings } });
     expect(limited.context!.tokenBudget!.modelLimit).toBe(50_000);
     const refused = await failure(
-      quire.ledger.compact({ session: "desk", keepTurns: 1, summarizers: [name] }),
+      quire.ledger.compact({ session: "desk", keepTurns: 1, summarizers: { names: [name] } }),
     );
     expect(refused.reason).not.toBe("INTERNAL");
     expect(Object.hasOwn(refused.metadata, name)).toBe(true);

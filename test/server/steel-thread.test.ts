@@ -73,7 +73,7 @@ test("steel thread: a session, a turn with a call, a fork, both extended, both h
   const shared = first.turn!.id;
   await step("GetTurn", ledger.getTurn, { turnId: shared });
   await step("ForkSession", ledger.forkSession, {
-    from: { $case: "session" as const, value: "weather" },
+    start: { $case: "session" as const, value: "weather" },
     label: "weather, in French",
   });
   await step("RecordTurn", ledger.recordTurn, {

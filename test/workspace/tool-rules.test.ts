@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
-import type { ToolRule } from "../../src/domain/workspace.js";
+import { LoopRule, type ToolRule } from "../../src/domain/workspace.js";
 import { renderToolRules } from "../../src/workspace/tool-rules.js";
 
 const rules: readonly ToolRule[] = [
-  { tool: "send_message", rule: { $case: "exitLoop", value: true } },
-  { tool: "search", rule: { $case: "continueLoop", value: true } },
+  { tool: "send_message", rule: { $case: "loop", value: LoopRule.EXIT } },
+  { tool: "search", rule: { $case: "loop", value: LoopRule.CONTINUE } },
   { tool: "api_request", rule: { $case: "maxCalls", value: 3 } },
   { tool: "delete", rule: { $case: "maxCalls", value: 1 } },
   { tool: "delete", rule: { $case: "requiresPrior", value: "confirm" } },
-  { tool: "context", rule: { $case: "startConstraint", value: true } },
+  { tool: "context", rule: { $case: "loop", value: LoopRule.START } },
 ];
 
 describe("renderToolRules", () => {

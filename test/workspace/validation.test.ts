@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CapabilityState, type Tool, type ToolRule } from "../../src/contract/gen/quire/v1/workspace.js";
+import {
+  CapabilityState,
+  LoopRule,
+  type Tool,
+  type ToolRule,
+} from "../../src/contract/gen/quire/v1/workspace.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { capability, tool, type WorkspaceClient, workspaceCalls } from "./workspace-calls.js";
 
@@ -131,12 +136,12 @@ const refused: readonly (readonly [field: string, call: () => Promise<unknown>])
     () =>
       toolset(
         [],
-        Array.from({ length: 1_025 }, () => rule({ $case: "exitLoop", value: true })[0]!),
+        Array.from({ length: 1_025 }, () => rule({ $case: "loop", value: LoopRule.EXIT })[0]!),
       ),
   ],
   ["toolset.rules[0]", () => toolset([], rule(undefined))],
-  ["toolset.rules[0].tool", () => toolset([], rule({ $case: "exitLoop", value: true }, ""))],
-  ["toolset.rules[0].exit_loop", () => toolset([], rule({ $case: "exitLoop", value: false }))],
+  ["toolset.rules[0].tool", () => toolset([], rule({ $case: "loop", value: LoopRule.EXIT }, ""))],
+  ["toolset.rules[0].loop", () => toolset([], rule({ $case: "loop", value: LoopRule.UNSPECIFIED }))],
   ["toolset.rules[0].max_calls", () => toolset([], rule({ $case: "maxCalls", value: 0 }))],
   ["toolset.rules[0].max_calls", () => toolset([], rule({ $case: "maxCalls", value: 1_000_001 }))],
   ["toolset.rules[0].requires_prior", () => toolset([], rule({ $case: "requiresPrior", value: "" }))],

@@ -35,7 +35,7 @@ const documents = (...pairs: readonly Pair[]) =>
     kind,
     version: 0,
     hash: Buffer.alloc(0),
-    bytes: 0,
+    sizeBytes: 0,
     o200kTokens: 0,
     updateTime: undefined,
   }));

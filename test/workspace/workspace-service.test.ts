@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { status as Code, credentials, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CapabilityState, DocumentKind, Toolset } from "../../src/contract/gen/quire/v1/workspace.js";
+import {
+  CapabilityState,
+  DocumentKind,
+  LoopRule,
+  Toolset,
+} from "../../src/contract/gen/quire/v1/workspace.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
 import { startPostgres } from "../support/postgres.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
@@ -81,7 +86,7 @@ describe.each(databases)("WorkspaceService on $name", ({ flags }) => {
       content: "",
       version: 1,
       hash: sha256(content),
-      bytes: Buffer.byteLength(content),
+      sizeBytes: Buffer.byteLength(content),
       o200kTokens: countTokens(content, "o200k_base"),
     });
     const { document } = await client.getDocument({ workspace: "docs", path: "AGENTS.md" });
@@ -194,7 +199,7 @@ describe.each(databases)("WorkspaceService on $name", ({ flags }) => {
     await make("tools");
     const schema = '{ "type":"object",  "properties": {"q": {"type": "string"}} }';
     const tools = [tool("search", { description: "Finds things.", inputSchemaJson: schema }), tool("stop")];
-    const rules = [{ tool: "stop", rule: { $case: "exitLoop" as const, value: true } }];
+    const rules = [{ tool: "stop", rule: { $case: "loop" as const, value: LoopRule.EXIT } }];
     const { toolset } = await client.putToolset({
       workspace: "tools",
       toolset: { name: "main", tools, rules },

@@ -52,7 +52,7 @@ export const hostileSummarizer: Attack = {
         parentTurnId = await target.record({ ...userTurn(session, said), parentTurnId });
       }
     });
-    const settings = { keepTurns: 1, summarizers: ["openai", "extractive"] };
+    const settings = { keepTurns: 1, summarizers: { names: ["openai", "extractive"] } };
     return () =>
       Promise.all(
         labels.map((session) =>

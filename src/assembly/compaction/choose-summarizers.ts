@@ -1,6 +1,7 @@
 import type { CompactionSettings } from "../../capsule/context-settings.js";
 import type { Summarizer, SummaryTask } from "../../compaction/summarizer.js";
 import type { SummarizerFailure } from "../../domain/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import type { Offload } from "../../offload/offload.js";
 import type { SummarizerSet } from "../../summarizers/summarizer-set.js";
 import { embeddedSummarizer } from "./fold-threads.js";
@@ -36,7 +37,7 @@ export function chooseSummarizers(
     .map(({ name }) => ({ summarizer: name, reason: "is not configured on this server" }));
   const asksEngine = engineAt >= 0;
   // Whoever wants the engine's summaries alone still wants one when it cannot be asked.
-  if (summarizers.length === 0 && !asksEngine && named.length === 0) {
+  if (settings.summarizers.length > 0 && summarizers.length === 0 && !asksEngine && named.length === 0) {
     return { summarizers: [configured.find("extractive", options)!], asksEngine, missing };
   }
   return { summarizers, asksEngine, missing };
@@ -47,10 +48,11 @@ function ofStrategy(
   offload: Offload,
   { strategy, halfLifeTurns }: CompactionSettings,
 ): Summarizer | undefined {
-  if (strategy === "importance") return embeddedSummarizer(offload, strategy, "", { kind: strategy });
-  if (strategy === "time_decay")
-    return embeddedSummarizer(offload, strategy, "", { kind: strategy, halfLifeTurns });
-  return strategy === "truncate" ? leavingOut : undefined;
+  if (strategy === CompressionStrategy.IMPORTANCE)
+    return embeddedSummarizer(offload, "importance", "", { kind: "importance" });
+  if (strategy === CompressionStrategy.TIME_DECAY)
+    return embeddedSummarizer(offload, "time_decay", "", { kind: "time_decay", halfLifeTurns });
+  return strategy === CompressionStrategy.TRUNCATE ? leavingOut : undefined;
 }
 
 const leavingOut: Summarizer = {

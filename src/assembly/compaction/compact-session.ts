@@ -1,4 +1,4 @@
-import { mergeSettings } from "../../capsule/context-settings.js";
+import { isStrategy, mergeSettings } from "../../capsule/context-settings.js";
 import { CompactionTrigger, type CompactionTurn } from "../../domain/compaction.js";
 import type { CompressionStrategy } from "../../domain/context-settings.js";
 import { QuireError } from "../../errors/quire-error.js";
@@ -17,8 +17,8 @@ export interface CompactSession {
   readonly instructions: string;
   readonly keepTurns: number;
   readonly targetTokens?: number | undefined;
-  readonly strategy: string;
-  readonly summarizers: readonly string[];
+  readonly compressionStrategy: CompressionStrategy;
+  readonly summarizers?: { readonly names: readonly string[] } | undefined;
 }
 
 export interface CompactAnswer {
@@ -87,8 +87,8 @@ async function compactOnce(
     clean: false,
     settings: {
       ...compactingSettings(server.compaction),
-      ...(command.strategy === "" ? {} : { strategy: command.strategy as CompressionStrategy }),
-      ...(command.summarizers.length === 0 ? {} : { summarizers: command.summarizers }),
+      ...(isStrategy(command.compressionStrategy) ? { strategy: command.compressionStrategy } : {}),
+      ...(command.summarizers ? { summarizers: command.summarizers.names } : {}),
     },
     instructions: command.instructions,
     mayAskEngine: false,

@@ -1,5 +1,7 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
 import { toMicroseconds } from "../../domain/clock.js";
+import { storedStrategy } from "../../domain/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { MessageRole } from "../../domain/message.js";
 import { encodeMessages } from "../../ledger/message-codec.js";
 import type { CompactionRow } from "../../storage/ledger/rows.js";
@@ -35,9 +37,13 @@ export async function compactionRow(
     keep_turns: goal.keepTurns,
     target_tokens: goal.targetTokens,
     max_summary_tokens: plan.maxSummaryTokens,
-    ...(settings.strategy === "truncate" ? { keep_recent: settings.keepRecent ?? "" } : {}),
-    ...(settings.strategy === "time_decay" ? { half_life_turns: settings.halfLifeTurns } : {}),
-    ...(settings.strategy === "summary" ? { chunk_tokens: settings.chunkTokens ?? "" } : {}),
+    ...(settings.strategy === CompressionStrategy.TRUNCATE ? { keep_recent: settings.keepRecent ?? "" } : {}),
+    ...(settings.strategy === CompressionStrategy.TIME_DECAY
+      ? { half_life_turns: settings.halfLifeTurns }
+      : {}),
+    ...(settings.strategy === CompressionStrategy.SUMMARY
+      ? { chunk_tokens: settings.chunkTokens ?? "" }
+      : {}),
   };
   return {
     tenantId: thread.tenantId,
@@ -52,7 +58,7 @@ export async function compactionRow(
     firstKeptMessageIndex: plan.firstKeptMessageIndex,
     summarizedTurns: plan.summarizedTurns,
     trigger: job.trigger,
-    strategy: made.strategy,
+    strategy: storedStrategy(made.strategy),
     parametersJson: JSON.stringify(
       Object.fromEntries(
         Object.entries(parameters)

@@ -1,6 +1,7 @@
 import type { CompactionSettings } from "../../capsule/context-settings.js";
 import type { SummaryPrompt } from "../../compaction/prompt.js";
-import type { CompactionTrigger, SummarizerFailure } from "../../domain/compaction.js";
+import type { CompactionTrigger, Floor, SummarizerFailure } from "../../domain/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { CompactionOutcome } from "../../storage/ledger/compaction-store.js";
 import type { CompactionRow } from "../../storage/ledger/rows.js";
@@ -46,7 +47,7 @@ export interface FoldPlan {
   readonly replacedTokens: number;
   readonly keptTokens: number;
   readonly mustKeep: readonly string[];
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
 }
 
 /** What came of a job. */
@@ -61,7 +62,7 @@ export type JobOutcome =
 /** A summary with who made it. */
 export interface MadeSummary {
   readonly text: string;
-  readonly strategy: string;
+  readonly strategy: CompressionStrategy;
   readonly summarizer: string;
   readonly provider: string;
   readonly model: string;
@@ -73,7 +74,9 @@ export interface MadeSummary {
 
 /** The settings for a compaction that is made whatever they say of assemblies: where those make none, it is a summary. */
 export function compactingSettings(settings: CompactionSettings): CompactionSettings {
-  return settings.strategy === "window" ? { ...settings, strategy: "summary" } : settings;
+  return settings.strategy === CompressionStrategy.WINDOW
+    ? { ...settings, strategy: CompressionStrategy.SUMMARY }
+    : settings;
 }
 
 export function asOutcome(outcome: CompactionOutcome): JobOutcome {

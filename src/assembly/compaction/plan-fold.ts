@@ -1,6 +1,7 @@
 import { messageOverheadTokens } from "../../budget/token-scale.js";
 import { type CutGoal, planCut } from "../../compaction/plan-cut.js";
 import type { FoldedTurn } from "../../compaction/summarizer.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { countTokens } from "../../tokens/count-tokens.js";
 import { summaryCost } from "../choose-turns.js";
 import type { WindowTurn } from "../thread-window.js";
@@ -52,7 +53,7 @@ export async function planFold(
     keepTurns: goal.keepTurns,
     keepAtMost: Math.min(
       goal.keepAtMost,
-      settings.strategy === "truncate"
+      settings.strategy === CompressionStrategy.TRUNCATE
         ? (settings.keepRecent ?? Number.POSITIVE_INFINITY)
         : Number.POSITIVE_INFINITY,
     ),

@@ -1,7 +1,8 @@
 import { mergeSettings } from "../../capsule/context-settings.js";
 import { checkSummary } from "../../compaction/check-summary.js";
 import { beginnings } from "../../compaction/plan-cut.js";
-import type { CompactionTrigger } from "../../domain/compaction.js";
+import type { CompactionPlan } from "../../contract/gen/quire/v1/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { TurnStatus } from "../../domain/turn.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
@@ -20,18 +21,7 @@ import { requireWritten } from "./job.js";
 /** A summary that the engine's own model made. */
 export interface SubmitCompaction {
   readonly session: string;
-  readonly plan:
-    | {
-        readonly anchorTurnId: string;
-        readonly previousCompactionId: string;
-        readonly lastSummarizedTurnId: string;
-        readonly firstKeptTurnId: string;
-        readonly firstKeptMessageIndex: number;
-        readonly trigger: CompactionTrigger;
-        readonly maxSummaryTokens: number;
-        readonly mustKeep: readonly string[];
-      }
-    | undefined;
+  readonly planToken: string;
   readonly summary: string;
   readonly model: string;
   readonly provider: string;
@@ -50,9 +40,9 @@ export async function submitCompaction(
   const { tenantId } = key;
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
-  const plan = command.plan!;
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
+  const plan = deps.planSeal.open(tenantId, found.session.id, command.planToken);
   const anchor = await deps.ledger.threads.findTurn(tenantId, plan.anchorTurnId);
   const isUnderHead =
     anchor?.sessionId === found.session.id && anchor.parentTurnId === found.session.headTurnId;
@@ -84,7 +74,7 @@ export async function submitCompaction(
   };
   const made = {
     text: command.summary,
-    strategy: "summary",
+    strategy: CompressionStrategy.SUMMARY,
     summarizer: engineName,
     provider,
     model,
@@ -109,7 +99,7 @@ function outdated(thread: EffectiveThread): QuireError {
 async function foldOf(
   deps: AssemblyDeps,
   thread: EffectiveThread,
-  plan: NonNullable<SubmitCompaction["plan"]>,
+  plan: CompactionPlan,
   anchorDepth: number,
   signal: AbortSignal,
 ) {

@@ -1,5 +1,9 @@
 import type { HistoryLayer } from "../../contract/gen/quire/v1/assembly.js";
-import type { PrefixState } from "../../contract/gen/quire/v1/prompt_cache.js";
+import {
+  type ContextChange,
+  ContextChangeKind,
+  type PrefixState,
+} from "../../contract/gen/quire/v1/prompt_cache.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { SharedPart } from "../../rendering/cache-plan.js";
 import type { Stages } from "../budget-use.js";
@@ -13,7 +17,7 @@ import type { ResolvedContext } from "../resolve.js";
 
 /** Where a context first differs from the session's context before. */
 export interface ContextDifference
-  extends Pick<PrefixState, "firstDifference" | "difference" | "previousReceiptId"> {
+  extends Pick<PrefixState, "firstDifference" | "difference" | "previousAssemblyId"> {
   /** What both have in common. */
   readonly shared: SharedPart;
   /** Of history, all that was sent before this turn's last answer. */
@@ -29,29 +33,37 @@ export async function contextDifference(
   if (!pin)
     return {
       firstDifference: 0,
-      difference: "",
-      previousReceiptId: "",
+      difference: undefined,
+      previousAssemblyId: "",
       shared: "nothing",
       sharedTurnId: "",
     };
   const { receipt, row } = pin;
   const { hashes } = receipt;
-  const [toolsBytes = 0, systemBytes = 0, historyBytes = 0] = receipt.layerBytes;
+  const {
+    tools: toolsBytes = 0,
+    system: systemBytes = 0,
+    history: historyBytes = 0,
+  } = receipt.layerBytes ?? {};
   const found = (
     firstDifference: number,
-    difference: string,
+    difference: ContextChange | undefined,
     shared: SharedPart,
     sharedTurnId = row.turnId,
   ): ContextDifference => ({
     firstDifference,
     difference,
-    previousReceiptId: receipt.id,
+    previousAssemblyId: receipt.assemblyId,
     shared,
     sharedTurnId,
   });
   if (!tools.hash.equals(hashes!.tools)) {
     const before = await deps.receipts.findBlob(tenantId, hashes!.tools);
-    return found(before ? firstOther(before, tools.wire) : 0, "tools", "nothing");
+    return found(
+      before ? firstOther(before, tools.wire) : 0,
+      { kind: ContextChangeKind.TOOLS, detail: "" },
+      "nothing",
+    );
   }
   if (!system.hash.equals(hashes!.system)) {
     const before = await deps.receipts.findBlob(tenantId, hashes!.system);
@@ -61,7 +73,7 @@ export async function contextDifference(
       before ? sectionTexts(before, receipt.sections) : [],
       sectionTexts(now, system.sections),
     );
-    return found(toolsBytes + at, `section ${section}`, "tools");
+    return found(toolsBytes + at, { kind: ContextChangeKind.SECTION, detail: section }, "tools");
   }
   const before = receipt.historyLayer!;
   const isBegin =
@@ -69,14 +81,14 @@ export async function contextDifference(
   const isCut = !isBegin && beginOf(before) !== beginOf(history.layer);
   const same = toolsBytes + systemBytes;
   if (!isCut && goesOn(resolved, history, before, historyBytes))
-    return found(same + historyBytes, "", "history");
+    return found(same + historyBytes, undefined, "history");
   const earlier = await earlierHistory(deps, tenantId, receipt);
   const pieces = history.allPieces();
   const at = earlier ? firstOther(earlier, Buffer.concat(pieces)) : 0;
-  if (isCut) return found(same + at, "cut", "system");
-  if (at === earlier?.length) return found(same + at, "", "history");
+  if (isCut) return found(same + at, { kind: ContextChangeKind.CUT, detail: "" }, "system");
+  if (at === earlier?.length) return found(same + at, undefined, "history");
   const turnId = (earlier && turnAt(pieces, at)) ?? before.lastTurnId;
-  return found(same + at, `turn ${turnId}`, "history", turnId);
+  return found(same + at, { kind: ContextChangeKind.TURN, detail: turnId }, "history", turnId);
 }
 
 /**
@@ -110,10 +122,10 @@ function goesOn(
 async function earlierHistory(
   deps: AssemblyDeps,
   tenantId: string,
-  { id }: ReceiptCore,
+  { assemblyId }: ReceiptCore,
 ): Promise<Buffer | undefined> {
   try {
-    return Buffer.concat((await replayContext(deps, tenantId, id)).history);
+    return Buffer.concat((await replayContext(deps, tenantId, assemblyId)).history);
   } catch (error) {
     if (error instanceof QuireError) return undefined;
     throw error;

@@ -52,7 +52,7 @@ async function earlierPin(
       const receipt = assemblyId ? await deps.recentReceipts.find(tenantId, assemblyId) : undefined;
       if (receipt?.model !== row.model || receipt.role !== row.role) continue;
       const lastUseMs = fromMicroseconds(completedUs ?? row.pinnedUs).getTime();
-      return { row: { ...row, turnId, assemblyId: receipt.id }, receipt, lastUseMs };
+      return { row: { ...row, turnId, assemblyId: receipt.assemblyId }, receipt, lastUseMs };
     }
   }
   return undefined;

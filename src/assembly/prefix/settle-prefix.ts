@@ -1,5 +1,9 @@
 import { scaled } from "../../budget/token-scale.js";
-import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
+import {
+  type ContextChange,
+  ContextChangeKind,
+  type PrefixUpdate,
+} from "../../contract/gen/quire/v1/prompt_cache.js";
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
 import { countTokens } from "../../tokens/count-tokens.js";
@@ -22,7 +26,7 @@ export interface Prefix {
   readonly updates: readonly SectionUpdate[];
   readonly pinned: boolean;
   /** Why it is not the one of the context before, although that is warm. */
-  readonly cause: string;
+  readonly cause: ContextChange | undefined;
   /** What differs from the system prompt that is sent, told now or before. */
   readonly told: readonly PrefixUpdate[];
   readonly toldTokens: number;
@@ -62,22 +66,23 @@ export async function settlePrefix(
   const { pin, settings } = resolved;
   const isStable = settings.policy === BudgetPolicy.ELASTIC && !settings.isPrefixLive;
   const toldBefore = await toldUpdates(deps, resolved);
-  const anew = (cause: string) => rewritten(resolved, live, cause, toldBefore);
-  if (!pin || !isStable || !isWarm(resolved, pin)) return anew("");
+  const anew = (kind?: ContextChangeKind, detail = "") =>
+    rewritten(resolved, live, kind && { kind, detail }, toldBefore);
+  if (!pin || !isStable || !isWarm(resolved, pin)) return anew();
   const sameSystem = live.hash.equals(pin.receipt.hashes!.system);
-  if (sameSystem && toldBefore.updates.length === 0) return anew("");
-  if (!tools.hash.equals(pin.receipt.hashes!.tools)) return anew("tools");
+  if (sameSystem && toldBefore.updates.length === 0) return anew();
+  if (!tools.hash.equals(pin.receipt.hashes!.tools)) return anew(ContextChangeKind.TOOLS);
   if (pin.receipt.historyLayer!.compactionId !== (resolved.thread.compaction?.id ?? ""))
-    return anew("compaction");
+    return anew(ContextChangeKind.COMPACTION);
   const pinned = await earlierSystem(deps, resolved, pin.receipt, live.inputs);
-  if (!pinned) return anew("the system prompt before is no longer kept");
+  if (!pinned) return anew(ContextChangeKind.NOT_KEPT);
 
   const before = sectionTexts(pinned);
   const now = sectionTexts(live);
   const names = [...new Set([...before.keys(), ...now.keys()])];
   const changed = names.filter((name) => before.get(name) !== now.get(name));
   const urgent = changed.find((name) => !patient.has(name));
-  if (urgent !== undefined) return anew(`section ${urgent}`);
+  if (urgent !== undefined) return anew(ContextChangeKind.SECTION, urgent);
   const told = await toldSections(deps, resolved, changed, toldBefore.updates, before, now, signal);
   return carryOrRewrite(deps, resolved, plan, { tools, pinned, live, told, toldBefore, anew }, signal);
 }
@@ -90,7 +95,7 @@ export function isWarm(resolved: ResolvedContext, pin: Pin): boolean {
 function rewritten(
   { request, scale, templates }: ResolvedContext,
   live: SystemStage,
-  cause: string,
+  cause: ContextChange | undefined,
   { updates: toldBefore }: ToldUpdates,
 ): Prefix {
   const isTold = toldBefore.length > 0;
@@ -141,7 +146,7 @@ interface Carrying {
   readonly live: SystemStage;
   readonly told: readonly ToldSection[];
   readonly toldBefore: ToldUpdates;
-  readonly anew: (cause: string) => Prefix;
+  readonly anew: (kind: ContextChangeKind) => Prefix;
 }
 
 /** Carries the updates, if history is not rewritten anyway, still shows those that were told before, and that is cheaper. */
@@ -156,9 +161,9 @@ async function carryOrRewrite(
   const current = await buildCurrent(deps, resolved, plan, updates, pinned.injected);
   const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, plan, others, signal);
-  if (state.job) return anew("compaction");
+  if (state.job) return anew(ContextChangeKind.COMPACTION);
   const history = await buildHistory(deps, resolved, plan, others, state.window);
-  if (!isShown(history, toldBefore.turnId)) return anew("cut");
+  if (!isShown(history, toldBefore.turnId)) return anew(ContextChangeKind.CUT);
   const texts = updates.map(({ text }) => text);
   const counts = await deps.counter.countAll(texts, resolved.scale.vocabulary);
   const costs = counts.map((tokens) => scaled(resolved.scale, tokens));
@@ -167,13 +172,13 @@ async function carryOrRewrite(
   const { readPrice, writePrice } = resolved.model.entry.cache;
   const carrying = toldTokens * readPrice * horizonTurns;
   const rewriting = (pinned.tokens + history.tokens) * (writePrice - readPrice);
-  if (carrying > rewriting) return anew("carrying costs more");
+  if (carrying > rewriting) return anew(ContextChangeKind.CARRYING_COSTS_MORE);
   let at = 0;
   return {
     system: pinned,
     updates,
     pinned: !pinned.hash.equals(live.hash) || updates.some(({ section }) => section !== rebuiltSection),
-    cause: "",
+    cause: undefined,
     told: told.map(({ section, hash, update }) => ({ section, hash, tokens: update ? costs[at++]! : 0 })),
     toldTokens,
     toldTurnId: toldBefore.turnId,

@@ -29,7 +29,7 @@ export function printBudget(lines: Lines, budget: TokenBudget): void {
     lines.below(`${name.padEnd(nameWidth)}${bar}${space}  ${amount}  ${percent(used, of).padStart(5)}`);
   };
   for (const { lane, used, planned } of budget.lanes) {
-    const name = word(lane, "LANE_");
+    const name = word(lane, "BUDGET_LANE_");
     const solid = solidBar(cells(used));
     const unused = "░".repeat(Math.max(0, Math.round(cells(planned)) - solid.length));
     row(name, laneStyles[name] ?? "bold", used, planned, solid, unused);

@@ -1,12 +1,19 @@
-import type { CachePlan, PrefixState, PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
+import {
+  BreakpointPlace,
+  CacheKind,
+  type CachePlan,
+  type PrefixState,
+  type PrefixUpdate,
+} from "../../contract/gen/quire/v1/prompt_cache.js";
 import { barLegend, cacheBar, splitOf, sumOf } from "../cache/cache-bar.js";
 import { counted, printable } from "../terminal/printable.js";
 import { percent } from "./budget-text.js";
-import { type Lines, labelWidth, number, wrap } from "./lines.js";
+import { changeText } from "./change-text.js";
+import { type Lines, labelWidth, number, word, wrap } from "./lines.js";
 
 /** What the prompt cache will do for a context, and what that costs. */
 export function printCachePlan(lines: Lines, plan: CachePlan): void {
-  if (plan.kind === "none") {
+  if (plan.kind === CacheKind.NONE) {
     lines.entry("cache", "none that is known of for this model");
     return;
   }
@@ -19,18 +26,20 @@ export function printCachePlan(lines: Lines, plan: CachePlan): void {
   lines.below(cacheBar(lines.paint, split, whole, width), lines.paint("dim", barLegend));
   lines.below(...wrap(costText(plan), width));
   if (plan.breakpoints.length > 0) lines.below(...wrap(`kept up to ${placesText(plan)}`, width));
-  if (plan.missCause) lines.below(lines.paint("yellow", printable(`not read: ${plan.missCause}`)));
+  if (plan.missCause)
+    lines.below(lines.paint("yellow", printable(`not read: ${changeText(plan.missCause)}`)));
 }
 
 function costText({ cost, costWithoutCache, costUsd }: CachePlan): string {
-  const dollars = costUsd > 0 ? `, $${costUsd.toFixed(4)}` : "";
+  const dollars = costUsd === undefined ? "" : `, $${costUsd.toFixed(4)}`;
   const share = percent(cost, costWithoutCache);
   return `costs as ${number(Math.round(cost))} input tokens, instead of ${number(Math.round(costWithoutCache))}: ${share}${dollars}`;
 }
 
 function placesText({ breakpoints }: CachePlan): string {
   const places = breakpoints.map(({ after, messageIndex, prefixTokens }) => {
-    const place = after === "message" ? `message ${messageIndex}` : after;
+    const place =
+      after === BreakpointPlace.MESSAGE ? `message ${messageIndex}` : word(after, "BREAKPOINT_PLACE_");
     return `${place} (${number(prefixTokens)})`;
   });
   return places.join(", ");
@@ -38,19 +47,21 @@ function placesText({ breakpoints }: CachePlan): string {
 
 /** How the system prompt came to be what it is, and where the context leaves the one before. */
 export function printPrefix(lines: Lines, prefix: PrefixState): void {
-  const { cause, updates, difference, firstDifference, previousReceiptId } = prefix;
+  const { cause, updates, difference, firstDifference, previousAssemblyId } = prefix;
   lines.entry("prefix", printable(prefixText(prefix)), cause ? "yellow" : "bold");
   const width = lines.width - labelWidth;
   for (const update of updates) lines.below(...wrap(printable(updateText(update)), width));
   if (difference)
-    lines.below(...wrap(printable(`first other byte: ${number(firstDifference)}, ${difference}`), width));
-  if (previousReceiptId) lines.below(lines.paint("dim", `context before: ${previousReceiptId}`));
+    lines.below(
+      ...wrap(printable(`first other byte: ${number(firstDifference)}, ${changeText(difference)}`), width),
+    );
+  if (previousAssemblyId) lines.below(lines.paint("dim", `context before: ${previousAssemblyId}`));
 }
 
-function prefixText({ pinned, cause, previousReceiptId, difference }: PrefixState): string {
+function prefixText({ pinned, cause, previousAssemblyId, difference }: PrefixState): string {
   if (pinned) return "pinned: the system prompt is that of an earlier context, which is still warm";
-  if (cause) return `made anew, although the one before is still warm: ${cause}`;
-  if (previousReceiptId === "") return "the first one of the session for this model and role";
+  if (cause) return `made anew, although the one before is still warm: ${changeText(cause)}`;
+  if (previousAssemblyId === "") return "the first one of the session for this model and role";
   return difference ? "not the one of the context before" : "goes on where the context before ended";
 }
 

@@ -3,21 +3,23 @@ import type {
   CompactionTurn,
   SummarizerFailure,
 } from "../../contract/gen/quire/v1/compaction.js";
+import { floorText } from "../../domain/compaction.js";
 import { counted, printable } from "../terminal/printable.js";
 import { percent, solidBar } from "./budget-text.js";
 import { type Lines, labelWidth, number, word } from "./lines.js";
 
 const label = "compaction";
+const strategyPrefix = "COMPRESSION_STRATEGY_";
 
 /** What an assembly says about a compaction. */
 export function printCompactionEvent(lines: Lines, { event }: CompactionEvent): void {
   switch (event?.$case) {
     case "started": {
-      const { trigger, strategy, summarizers, historyTokens, targetTokens } = event.value;
+      const { trigger, compressionStrategy, summarizers, historyTokens, targetTokens } = event.value;
       const who = summarizers.length > 0 ? `, ask ${summarizers.join(", then ")}` : "";
       const why = word(trigger, "COMPACTION_TRIGGER_");
       const what = `${counted(historyTokens, "token")} of history to ${number(targetTokens)}`;
-      lines.entry(label, printable(`${what} (${why}): ${strategy}${who}`));
+      lines.entry(label, printable(`${what} (${why}): ${word(compressionStrategy, strategyPrefix)}${who}`));
       break;
     }
     case "finished":
@@ -58,7 +60,7 @@ export function printCompaction(lines: Lines, compaction: CompactionTurn): void 
   }
   lines.entry("made by", printable(makerText(compaction)));
   lines.entry("took", timeText(compaction.durationMs));
-  for (const floor of floors) lines.entry("gave way", printable(floor), "yellow");
+  for (const floor of floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
   printFailures(lines, failures);
   lines.entry("summary", counted(summaryTokens, "token"));
   lines.below(...printable(summary).split("\n"));
@@ -81,12 +83,12 @@ export function makerText({
   summarizer,
   provider,
   model,
-  strategy,
+  compressionStrategy,
   inputTokens,
   outputTokens,
 }: CompactionTurn) {
   const from = [provider, model].filter(Boolean).join(" ");
-  const who = summarizer || strategy;
+  const who = summarizer || word(compressionStrategy, strategyPrefix);
   const cost =
     inputTokens > 0 ? `, ${number(inputTokens)} tokens read and ${number(outputTokens)} written` : "";
   return `${who}${from && from !== who ? ` (${from})` : ""}${cost}`;

@@ -1,15 +1,18 @@
 import type { Receipt } from "../../contract/gen/quire/v1/assembly.js";
-import type { CompareReceiptsResponse } from "../../contract/gen/quire/v1/assembly_service.js";
+import { type CompareReceiptsResponse, ContextLayer } from "../../contract/gen/quire/v1/assembly_service.js";
 import { printable } from "../terminal/printable.js";
 import { percent } from "./budget-text.js";
-import { type Lines, number } from "./lines.js";
+import { changeText } from "./change-text.js";
+import { type Lines, number, word } from "./lines.js";
 import { bytesOf, shortHash } from "./receipt-text.js";
 
-const layerNames: Readonly<Record<string, string>> = {
-  tools: "the tools",
-  system: "the system prompt",
-  history: "the history",
-  current: "the current message",
+const layerNames: Readonly<Record<ContextLayer, string>> = {
+  CONTEXT_LAYER_UNSPECIFIED: "nothing",
+  CONTEXT_LAYER_TOOLS: "the tools",
+  CONTEXT_LAYER_SYSTEM: "the system prompt",
+  CONTEXT_LAYER_HISTORY: "the history",
+  CONTEXT_LAYER_CURRENT: "the current message",
+  UNRECOGNIZED: "a layer that this program does not know",
 };
 
 /** What a prompt cache that holds the earlier context would keep of the later one, and what it would not. */
@@ -21,8 +24,8 @@ export function printComparison(
 ): void {
   const all = bytesOf(later.layerBytes);
   const same = comparison.firstDifference;
-  lines.entry("earlier", earlier.id);
-  lines.entry("later", later.id);
+  lines.entry("earlier", earlier.assemblyId);
+  lines.entry("later", later.assemblyId);
   if (comparison.equal) {
     lines.entry("equal", `byte for byte, all ${number(all)} bytes`, "green");
   } else {
@@ -39,18 +42,22 @@ export function printComparison(
   }
   for (const { kind, name, version, hash } of comparison.changedInputs) {
     const shown = version > 0 ? ` version ${version}` : "";
-    lines.entry("changed", printable(`${kind} ${name}${shown}, now ${shortHash(hash)}`), "yellow");
+    lines.entry(
+      "changed",
+      printable(`${word(kind, "INPUT_KIND_")} ${name}${shown}, now ${shortHash(hash)}`),
+      "yellow",
+    );
   }
 }
 
 function verdict({ extends: isExtended, layer }: CompareReceiptsResponse): string {
   if (!isExtended) return "the beginning is another one, so what follows cannot come from a prompt cache";
-  if (layer === "current") return "all but the current message is the same";
+  if (layer === ContextLayer.CURRENT) return "all but the current message is the same";
   return "the later one begins with all of the earlier one but its current message";
 }
 
 /** Where the first byte stands that is not the same. */
-function place({ layer, section }: CompareReceiptsResponse): string {
-  const where = layerNames[layer] ?? layer;
-  return section && section !== layer ? `${where}, at ${section}` : where;
+function place({ layer, cause }: CompareReceiptsResponse): string {
+  const where = layerNames[layer];
+  return cause && layer !== ContextLayer.CURRENT ? `${where}, at ${changeText(cause)}` : where;
 }

@@ -1,10 +1,11 @@
 import type { CurrentMessage, SystemLayer, ToolsLayer } from "../../contract/gen/quire/v1/assembly.js";
 import type {
   AssembleResponse,
-  Completed,
+  AssemblyCompleted,
+  AssemblyResolved,
   HistoryBatch,
-  Resolved,
 } from "../../contract/gen/quire/v1/assembly_service.js";
+import { floorText } from "../../domain/compaction.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted, oneLine, printable } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
@@ -62,7 +63,7 @@ export class LayerPrinter {
     }
   }
 
-  #resolved(resolved: Resolved): void {
+  #resolved(resolved: AssemblyResolved): void {
     const { sessionLabel, parentTurnId, capsule, capsuleVersion, role } = resolved;
     this.#lines.entry("resolved", printable(`session ${sessionLabel}`));
     this.#lines.below(
@@ -131,7 +132,7 @@ export class LayerPrinter {
     else this.#lines.below(this.#lines.paint("dim", preview));
   }
 
-  #completed({ budget, warnings, floors, receiptId, cachePlan, prefix }: Completed): void {
+  #completed({ budget, warnings, floors, assemblyId, cachePlan, prefix }: AssemblyCompleted): void {
     const lines = this.#lines;
     const whole = counted(budget?.used?.total ?? 0, "token");
     lines.entry("completed", `${whole} in all, ${number(budget?.remaining ?? 0)} free`);
@@ -140,9 +141,9 @@ export class LayerPrinter {
     if (budget) lines.entry("layers", layersText(budget));
     if (cachePlan) printCachePlan(lines, cachePlan);
     if (prefix) printPrefix(lines, prefix);
-    for (const floor of floors) lines.entry("gave way", printable(floor), "yellow");
+    for (const floor of floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
     for (const warning of warnings) lines.entry("warning", printable(warning), "yellow");
-    lines.entry("receipt", receiptId || "none: this was a dry run");
+    lines.entry("receipt", assemblyId ?? "none: this was a dry run");
   }
 
   #content(text: string): void {

@@ -1,12 +1,12 @@
 import type { HistoryLayer } from "../../contract/gen/quire/v1/assembly.js";
-import type { Resolved } from "../../contract/gen/quire/v1/assembly_service.js";
+import type { AssemblyResolved } from "../../contract/gen/quire/v1/assembly_service.js";
 import type { Message } from "../../contract/gen/quire/v1/message.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted } from "../terminal/printable.js";
 import { word } from "./lines.js";
 
 /** The model, and how it is to be called. */
-export function modelText({ model, provider, modelConfig }: Resolved): string {
+export function modelText({ model, provider, modelConfig }: AssemblyResolved): string {
   const name = [model || "no model", provider && `of ${provider}`].filter(Boolean).join(" ");
   if (!modelConfig) return name;
   const approval = word(modelConfig.toolApproval, "TOOL_APPROVAL_");

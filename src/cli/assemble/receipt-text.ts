@@ -1,4 +1,10 @@
-import type { Candidate, InputHash, Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import type {
+  ContextCandidate,
+  InputHash,
+  LayerBytes,
+  Receipt,
+} from "../../contract/gen/quire/v1/assembly.js";
+import { floorText } from "../../domain/compaction.js";
 import { localTime, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { layersText, printBudget } from "./budget-text.js";
@@ -7,7 +13,7 @@ import { type Lines, number, word } from "./lines.js";
 
 /** A receipt as people read it: what it was for, everything that could have gone in, and what it was made from. */
 export function printReceipt(lines: Lines, receipt: Receipt): void {
-  lines.entry("receipt", receipt.id);
+  lines.entry("receipt", receipt.assemblyId);
   const head = receipt.parentTurnId ? `head ${receipt.parentTurnId}` : "no turn yet";
   lines.below(`session ${receipt.sessionId}`, head);
   const facts = [word(receipt.role, "AGENT_ROLE_"), receipt.model, localTime(receipt.createTime)];
@@ -25,41 +31,43 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
   }
   if (receipt.cachePlan) printCachePlan(lines, receipt.cachePlan);
   if (receipt.prefix) printPrefix(lines, receipt.prefix);
-  for (const floor of receipt.floors) lines.entry("gave way", printable(floor), "yellow");
+  for (const floor of receipt.floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
   for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
 }
 
 const columns = ["CANDIDATE", "LANE", "TOKENS", "KEPT", "RULE"];
 
 /** Every candidate, in the order of the context. */
-export function candidateTable(lines: Lines, candidates: readonly Candidate[]): string {
+export function candidateTable(lines: Lines, candidates: readonly ContextCandidate[]): string {
   const rows = candidates.map(({ name, lane, tokens, kept, rule, detail }) => [
     printable(name),
-    word(lane, "LANE_"),
+    word(lane, "BUDGET_LANE_"),
     number(tokens),
     kept ? "kept" : lines.paint("yellow", "cut"),
-    printable(detail ? `${rule}: ${detail}` : rule),
+    printable([word(rule, "CANDIDATE_RULE_"), detail].filter(Boolean).join(": ")),
   ]);
   return table(columns, rows, ["TOKENS"]);
 }
 
 function inputRow({ kind, name, version, hash }: InputHash): readonly string[] {
-  return [kind, printable(name), version > 0 ? String(version) : "-", shortHash(hash)];
+  return [word(kind, "INPUT_KIND_"), printable(name), version > 0 ? String(version) : "-", shortHash(hash)];
 }
 
 function layerRows({ hashes, layerBytes }: Receipt): readonly (readonly string[])[] {
   if (!hashes) return [];
   const { tools, system, history, current, whole } = hashes;
-  const rows = Object.entries({ tools, system, history, current }).map(([name, hash], at) => [
+  const layers = { tools, system, history, current };
+  const rows = (Object.keys(layers) as (keyof LayerBytes & keyof typeof layers)[]).map((name) => [
     name,
-    number(layerBytes[at] ?? 0),
-    shortHash(hash),
+    number(layerBytes?.[name] ?? 0),
+    shortHash(layers[name]),
   ]);
   return [...rows, ["whole", number(bytesOf(layerBytes)), shortHash(whole)]];
 }
 
-export function bytesOf(layerBytes: readonly number[]): number {
-  return layerBytes.reduce((sum, bytes) => sum + bytes, 0);
+export function bytesOf(layerBytes: LayerBytes | undefined): number {
+  const { tools = 0, system = 0, history = 0, current = 0 } = layerBytes ?? {};
+  return tools + system + history + current;
 }
 
 export function shortHash(hash: Uint8Array): string {

@@ -1,6 +1,7 @@
 import type { GetCacheReportResponse } from "../../contract/gen/quire/v1/assembly_service.js";
 import type { CacheTurn, CacheUse } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { percent } from "../assemble/budget-text.js";
+import { changeText } from "../assemble/change-text.js";
 import { type Lines, number } from "../assemble/lines.js";
 import { counted, localTime, oneLine } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
@@ -35,7 +36,9 @@ function row(lines: Lines, turn: CacheTurn, bar: string): readonly string[] {
     isReported ? number(cachedInputTokens) : "-",
     predicted ? number(predicted.readTokens) : "-",
     isReported ? percent(cachedInputTokens, inputTokens) : "-",
-    isReported ? lines.paint("yellow", oneLine(missCause, 50)) : lines.paint("dim", "no usage was reported"),
+    isReported
+      ? lines.paint("yellow", missCause ? oneLine(changeText(missCause), 50) : "")
+      : lines.paint("dim", "no usage was reported"),
   ];
 }
 

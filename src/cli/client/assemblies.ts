@@ -35,15 +35,15 @@ export class Assemblies {
     }
   }
 
-  async getReceipt(receiptId: string): Promise<Receipt> {
-    return (await this.#call(this.#client.getReceipt, { receiptId })).receipt!;
+  async getReceipt(assemblyId: string): Promise<Receipt> {
+    return (await this.#call(this.#client.getReceipt, { assemblyId })).receipt!;
   }
 
   compareReceipts(
-    firstReceiptId: string,
-    secondReceiptId: string,
+    firstAssemblyId: string,
+    secondAssemblyId: string,
   ): Promise<contract.CompareReceiptsResponse> {
-    return this.#call(this.#client.compareReceipts, { firstReceiptId, secondReceiptId });
+    return this.#call(this.#client.compareReceipts, { firstAssemblyId, secondAssemblyId });
   }
 
   async listModels(namePrefix: string): Promise<readonly contract.ModelInfo[]> {

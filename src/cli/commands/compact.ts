@@ -1,5 +1,7 @@
 import { Command, Option } from "commander";
 import { CompactRequest } from "../../contract/gen/quire/v1/ledger_service.js";
+import { strategyOf } from "../../domain/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { printCompaction } from "../assemble/compaction-text.js";
 import { createLines } from "../assemble/lines.js";
 import { compactionJson } from "../proto-json.js";
@@ -49,8 +51,8 @@ export function compactCommand(terminal: Terminal): Command {
           instructions: flags.instructions ?? "",
           keepTurns: flags.keep ?? 0,
           targetTokens: flags.target,
-          strategy: flags.strategy ?? "",
-          summarizers: [...(flags.summarizer ?? [])],
+          compressionStrategy: flags.strategy ? strategyOf(flags.strategy) : CompressionStrategy.UNSPECIFIED,
+          summarizers: flags.summarizer && { names: [...flags.summarizer] },
         }),
       );
       if (flags.json) printJson(terminal, compactionJson.toJson(compaction!));

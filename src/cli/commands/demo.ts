@@ -53,12 +53,12 @@ function demoName(now: Date): string {
 
 const keepHint = `To keep what the demo makes: quire serve in one terminal, quire demo in another.`;
 
-function lookHints(name: string, { receiptId, fork }: DemoResult, asked: string): string {
+function lookHints(name: string, { assemblyId, fork }: DemoResult, asked: string): string {
   const address = asked === defaultAddress ? "" : ` --address ${asked}`;
   const agent = `--capsule ${name} --workspace ${name} --toolset ${toolset.name}`;
   const commands = [
     `turns ${name} --messages`,
-    `receipt ${receiptId}`,
+    `receipt ${assemblyId}`,
     `capsule show ${name}`,
     `workspace show ${name}`,
     `assemble ${fork} ${agent} --show system,current --message "And now?"`,

@@ -1,5 +1,7 @@
 import { Command } from "commander";
 import type { ModelInfo } from "../../contract/gen/quire/v1/assembly_service.js";
+import { CacheKind } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { word } from "../assemble/lines.js";
 import { Assemblies } from "../client/assemblies.js";
 import { withClient } from "../client/calls.js";
 import { modelJson } from "../proto-json.js";
@@ -39,7 +41,7 @@ const columns = [
 ];
 
 function row(model: ModelInfo): readonly string[] {
-  const isCached = model.cacheKind !== "none";
+  const isCached = model.cacheKind !== CacheKind.NONE;
   return [
     oneLine(model.name, 40),
     oneLine(model.provider, 20) || "-",
@@ -49,7 +51,7 @@ function row(model: ModelInfo): readonly string[] {
     model.exact ? "-" : model.ratio.toFixed(3),
     model.exact ? "-" : `${(model.margin * 100).toFixed(1)} %`,
     model.exact ? "-" : whole(model.evidence),
-    model.cacheKind,
+    word(model.cacheKind, "CACHE_KIND_"),
     isCached ? whole(model.cacheMinTokens) : "-",
     isCached ? duration(model.cacheTtlSeconds) : "-",
   ];

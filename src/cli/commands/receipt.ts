@@ -43,7 +43,7 @@ async function compare(
 ): Promise<void> {
   const receipts = await Promise.all(ids.map((id) => assemblies.getReceipt(id)));
   const [earlier, later] = receipts.sort((a, b) => timeOf(a) - timeOf(b)) as [Receipt, Receipt];
-  const comparison = await assemblies.compareReceipts(earlier.id, later.id);
+  const comparison = await assemblies.compareReceipts(earlier.assemblyId, later.assemblyId);
   if (json) return printJson(terminal, comparisonJson.toJson(comparison));
   printComparison(createLines(terminal), earlier, later, comparison);
 }

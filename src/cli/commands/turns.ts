@@ -108,7 +108,8 @@ async function printMessages(
       continue;
     }
     const { turn } = entry;
-    const messages: readonly Message[] = (await ledger.getTurn({ turnId: turn.id })).result?.messages ?? [];
+    const { found } = await ledger.getTurn({ turnId: turn.id });
+    const messages: readonly Message[] = found?.$case === "turn" ? (found.value.result?.messages ?? []) : [];
     if (json) {
       printJson(terminal, { turn: turnJson.toJson(turn), messages: messages.map(messageJson.toJson) });
       continue;

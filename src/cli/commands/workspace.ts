@@ -120,11 +120,11 @@ function printWorkspace(terminal: Terminal, workspace: Workspace): void {
   ] as const;
   for (const [fact, value] of facts) printLine(terminal, `${fact.padEnd(12)}  ${oneLine(value, 200) || "-"}`);
   if (documents.length === 0) return;
-  const rows = documents.map(({ path, kind, version, bytes, o200kTokens, updateTime }) => [
+  const rows = documents.map(({ path, kind, version, sizeBytes, o200kTokens, updateTime }) => [
     printable(path),
     kindName(kind),
     String(version),
-    String(bytes),
+    String(sizeBytes),
     String(o200kTokens),
     localTime(updateTime),
   ]);

@@ -7,7 +7,7 @@ import type { Terminal } from "../terminal/terminal.js";
 export interface Assembled {
   /** The turn that the next one is written under. */
   readonly parentTurnId: string;
-  readonly receiptId: string;
+  readonly assemblyId: string;
   readonly held: HeldContext;
 }
 
@@ -20,7 +20,7 @@ export async function assembleOnce(
   const printer = new LayerPrinter(terminal);
   let held = HeldContext.create();
   let parentTurnId = "";
-  let receiptId = "";
+  let assemblyId = "";
   for await (const response of assemblies.assemble(request)) {
     printer.print(response);
     const { event } = response;
@@ -31,7 +31,7 @@ export async function assembleOnce(
       const { lastTurnId, chainHash, cutId } = event.value.layer;
       held = { ...held, lastTurnId, chainHash, cutId };
     }
-    if (event?.$case === "completed") ({ receiptId } = event.value);
+    if (event?.$case === "completed") assemblyId = event.value.assemblyId ?? "";
   }
-  return { parentTurnId, receiptId, held };
+  return { parentTurnId, assemblyId, held };
 }

@@ -12,7 +12,7 @@ import { putCapsule, putWorkspace, recordEarlierTurns, recordTurn, type Services
 
 /** What the demo left behind. */
 export interface DemoResult {
-  readonly receiptId: string;
+  readonly assemblyId: string;
   readonly fork: string;
 }
 
@@ -38,13 +38,13 @@ export async function runDemo(terminal: Terminal, services: Services, name: stri
   const first = await assembleOnce(terminal, assemblies, contextRequest(name, question, flags));
 
   step("What was left out, and why", "The receipt has every candidate; these did not get in.");
-  const { candidates } = await assemblies.getReceipt(first.receiptId);
+  const { candidates } = await assemblies.getReceipt(first.assemblyId);
   const cut = candidates.filter(({ kept }) => !kept);
   lines.plain(candidateTable(lines, cut));
 
   step("The answer is recorded", "With the assembly's id, so that history is replayed as it was sent.");
   const said = [user(question), ...answer] as const;
-  const turn = await recordTurn(services, name, first.parentTurnId, said, first.receiptId);
+  const turn = await recordTurn(services, name, first.parentTurnId, said, first.assemblyId);
   const context = `${number(turn.contextO200kTokens)} of context that was sent with them`;
   lines.entry(`turn ${turn.depth}`, `${turnText(turn)}, and ${context}`);
 
@@ -58,7 +58,7 @@ export async function runDemo(terminal: Terminal, services: Services, name: stri
   step("A fork", "Another session at the first turn: turns are shared, nothing is copied.");
   const fork = `${name}-fork`;
   await showFork(lines, services, name, fork, turns[0]!);
-  return { receiptId: second.receiptId, fork };
+  return { assemblyId: second.assemblyId, fork };
 }
 
 async function showCapsule(lines: Lines, services: Services, name: string): Promise<void> {
@@ -90,9 +90,14 @@ async function showComparison(
   first: Assembled,
   second: Assembled,
 ): Promise<void> {
-  const earlier = await assemblies.getReceipt(first.receiptId);
-  const later = await assemblies.getReceipt(second.receiptId);
-  printComparison(lines, earlier, later, await assemblies.compareReceipts(earlier.id, later.id));
+  const earlier = await assemblies.getReceipt(first.assemblyId);
+  const later = await assemblies.getReceipt(second.assemblyId);
+  printComparison(
+    lines,
+    earlier,
+    later,
+    await assemblies.compareReceipts(earlier.assemblyId, later.assemblyId),
+  );
 }
 
 async function showFork(
@@ -102,8 +107,8 @@ async function showFork(
   fork: string,
   { id: turnId }: Turn,
 ): Promise<void> {
-  const from = { $case: "turnId", value: turnId } as const;
-  await services.ledger.forkSession(ForkSessionRequest.fromPartial({ from, label: fork }));
+  const start = { $case: "turnId", value: turnId } as const;
+  await services.ledger.forkSession(ForkSessionRequest.fromPartial({ start, label: fork }));
   await recordTurn(services, fork, turnId, forkedTurn);
   for (const label of [name, fork]) {
     const { session } = await services.ledger.getSession({ session: label });

@@ -26,11 +26,16 @@ export async function openThread(ledger: Ledger, name: string): Promise<Thread> 
     },
     async turn(id) {
       turns ??= listTurns(ledger, session.id);
-      const turn = (await turns).get(id) ?? (await ledger.getTurn({ turnId: id })).turn;
+      const turn = (await turns).get(id) ?? (await readTurn(ledger, id));
       if (!turn) throw new CliError(`the server gave no turn for ${id}`);
       return turn;
     },
   };
+}
+
+async function readTurn(ledger: Ledger, turnId: string): Promise<Turn | undefined> {
+  const { found } = await ledger.getTurn({ turnId });
+  return found?.$case === "turn" ? found.value.turn : undefined;
 }
 
 async function listTurns(ledger: Ledger, session: string): Promise<ReadonlyMap<string, Turn>> {

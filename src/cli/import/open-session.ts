@@ -43,8 +43,8 @@ async function request(
   const common = { requestId, label, workspacePath, metadata };
   try {
     if (forkTurnId) {
-      const from = { $case: "turnId", value: forkTurnId } as const;
-      return (await retrying(() => ledger.forkSession({ ...common, from }))).session;
+      const start = { $case: "turnId", value: forkTurnId } as const;
+      return (await retrying(() => ledger.forkSession({ ...common, start }))).session;
     }
     const link = subAgent && {
       parentSessionId: parentSessionId ?? "",

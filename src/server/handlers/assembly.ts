@@ -43,7 +43,13 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
       "BuildContext",
       validation.validateContext,
       async (request, { tenantId, ...limits }) => {
-        const built = await buildContext(assembly, tenantId, request.context!, limits);
+        const built = await buildContext(
+          assembly,
+          tenantId,
+          request.context!,
+          limits,
+          request.includeCandidates,
+        );
         return withBody(built);
       },
     ),
@@ -58,21 +64,25 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
           wire.ReportOverflowRequest,
           wire.ReportOverflowResponse,
         );
-        return reportOverflow(assembly, key, request.assemblyId, limits);
+        return reportOverflow(assembly, key, request.assemblyId!, limits);
       },
     ),
-    getReceipt: rpc("GetReceipt", validation.validateReceiptId, async (request, { tenantId }) => {
-      const stored = await findReceipt(assembly, tenantId, request.receiptId);
-      return { receipt: Receipt.decode(stored.wire) };
-    }),
+    getReceipt: rpc<wire.GetReceiptRequest, wire.GetReceiptResponse>(
+      "GetReceipt",
+      validation.validateAssemblyId,
+      async (request, { tenantId }) => {
+        const stored = await findReceipt(assembly, tenantId, request.assemblyId!);
+        return { receipt: Receipt.decode(stored.wire) };
+      },
+    ),
     compareReceipts: rpc("CompareReceipts", validation.validateCompareReceipts, (request, { tenantId }) =>
-      compareReceipts(assembly, tenantId, request.firstReceiptId, request.secondReceiptId),
+      compareReceipts(assembly, tenantId, request.firstAssemblyId!, request.secondAssemblyId!),
     ),
     replayContext: rpc<wire.ReplayContextRequest, wire.ReplayContextResponse>(
       "ReplayContext",
-      validation.validateReceiptId,
+      validation.validateAssemblyId,
       async (request, { tenantId, signal }) => {
-        const replayed = await replayContext(assembly, tenantId, request.receiptId);
+        const replayed = await replayContext(assembly, tenantId, request.assemblyId!);
         const { rest, history, receipt } = replayed;
         const { cachePlan, sessionId } = receipt;
         const sent = { history, cachePlan, sessionId, texts: replayed.texts };
@@ -134,7 +144,9 @@ async function* assembleResponses(
         break;
       }
       case "compaction":
-        yield { event: { $case: "compaction", value: { event: compactionEvent(event.notice) } } };
+        yield {
+          event: { $case: "compaction", value: { event: compactionEvent(assembly, tenantId, event.notice) } },
+        };
         break;
       case "history":
         yield* historyBatches(event.history);
@@ -149,11 +161,11 @@ async function* assembleResponses(
         break;
       case "completed": {
         const { budget, hashes, warnings, floors } = event.use;
-        const receiptId = request.dryRun ? "" : event.context.assemblyId;
+        const assemblyId = request.dryRun ? undefined : event.context.assemblyId;
         const value = {
           budget,
           hashes,
-          receiptId,
+          assemblyId,
           warnings: [...warnings],
           floors: [...floors],
           cachePlan: event.cache.plan,
@@ -165,20 +177,26 @@ async function* assembleResponses(
   }
 }
 
-function compactionEvent(notice: CompactionNotice): CompactionEvent["event"] {
+function compactionEvent(
+  { planSeal }: AssemblyDeps,
+  tenantId: string,
+  notice: CompactionNotice,
+): CompactionEvent["event"] {
   switch (notice.kind) {
     case "started": {
-      const { kind, ...value } = notice;
-      return { $case: kind, value };
+      const { kind, strategy: compressionStrategy, ...value } = notice;
+      return { $case: kind, value: { ...value, compressionStrategy } };
     }
     case "finished":
       return { $case: "finished", value: viewCompaction(notice.row) };
     case "failed":
       return { $case: "failed", value: { reason: notice.reason, failures: [...notice.failures] } };
     case "needed": {
-      const { plan, prompt, previousId, trigger } = notice;
+      const { prompt, previousId, trigger, sessionId } = notice;
+      const plan = { ...notice.plan, previousCompactionId: previousId, trigger };
       const value = {
-        plan: { ...plan, previousCompactionId: previousId, trigger },
+        planToken: planSeal.seal(tenantId, sessionId, plan),
+        plan,
         systemPrompt: prompt.system,
         prompt: prompt.user,
       };

@@ -22,6 +22,7 @@ import {
   forkSession,
   getSession,
   listSessions,
+  unaliasSession,
   updateSession,
 } from "../../ledger/sessions.js";
 import { streamHistory } from "../../ledger/stream-history.js";
@@ -113,7 +114,7 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
       forkSession(
         ledger,
         writeKey(tenantId, "ForkSession", request, wire.ForkSessionRequest, wire.ForkSessionResponse),
-        { ...request, from: request.from! },
+        { ...request, start: request.start! },
       ),
     ),
     aliasSession: rpc("AliasSession", validation.validateAliasSession, (request, { tenantId }) =>
@@ -123,13 +124,29 @@ export function ledgerHandlers(ledger: LedgerDeps, assembly: AssemblyDeps): Rpcs
         request,
       ),
     ),
+    unaliasSession: rpc("UnaliasSession", validation.validateUnaliasSession, (request, { tenantId }) =>
+      unaliasSession(
+        ledger,
+        writeKey(
+          tenantId,
+          "UnaliasSession",
+          request,
+          wire.UnaliasSessionRequest,
+          wire.UnaliasSessionResponse,
+        ),
+        request.alias,
+      ),
+    ),
     recordTurn: rpc("RecordTurn", validation.validateRecordTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "RecordTurn", request, wire.RecordTurnRequest, wire.RecordTurnResponse);
-      return finished(tenantId, await recordTurn(ledger, key, await withContext(key, request), signal));
+      const { parentTurnId = "" } = request;
+      const command = { ...(await withContext(key, request)), parentTurnId };
+      return finished(tenantId, await recordTurn(ledger, key, command, signal));
     }),
     beginTurn: rpc("BeginTurn", validation.validateBeginTurn, async (request, { tenantId, signal }) => {
       const key = writeKey(tenantId, "BeginTurn", request, wire.BeginTurnRequest, wire.BeginTurnResponse);
-      return beginTurn(ledger, key, await withContext(key, request), signal);
+      const { parentTurnId = "" } = request;
+      return beginTurn(ledger, key, { ...(await withContext(key, request)), parentTurnId }, signal);
     }),
     appendMessages: rpc(
       "AppendMessages",
@@ -240,6 +257,7 @@ export const ledgerService = {
   deleteSession: method(definitions.deleteSession, wire.DeleteSessionRequest, wire.DeleteSessionResponse),
   forkSession: method(definitions.forkSession, wire.ForkSessionRequest, wire.ForkSessionResponse),
   aliasSession: method(definitions.aliasSession, wire.AliasSessionRequest, wire.AliasSessionResponse),
+  unaliasSession: method(definitions.unaliasSession, wire.UnaliasSessionRequest, wire.UnaliasSessionResponse),
   recordTurn: method(definitions.recordTurn, wire.RecordTurnRequest, wire.RecordTurnResponse),
   beginTurn: method(definitions.beginTurn, wire.BeginTurnRequest, wire.BeginTurnResponse),
   appendMessages: method(definitions.appendMessages, wire.AppendMessagesRequest, wire.AppendMessagesResponse),

@@ -106,7 +106,16 @@ export function workspaceHandlers(workspaces: WorkspaceDeps): RpcsOf<wire.Worksp
 const noHash = Buffer.alloc(0);
 
 function givenDocument({ path, kind, content }: Document): Document {
-  return { path, kind, content, version: 0, hash: noHash, bytes: 0, o200kTokens: 0, updateTime: undefined };
+  return {
+    path,
+    kind,
+    content,
+    version: 0,
+    hash: noHash,
+    sizeBytes: 0,
+    o200kTokens: 0,
+    updateTime: undefined,
+  };
 }
 
 function givenSnapshot(snapshot: CapabilitySnapshot): CapabilitySnapshot {

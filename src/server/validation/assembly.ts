@@ -1,4 +1,4 @@
-import type { Event } from "../../contract/gen/quire/v1/assembly.js";
+import type { AgentEvent } from "../../contract/gen/quire/v1/assembly.js";
 import type * as wire from "../../contract/gen/quire/v1/assembly_service.js";
 import { BodyFormat } from "../../contract/gen/quire/v1/rendering.js";
 import { Checker, checked, checkPage, checkRequestId } from "./checker.js";
@@ -39,7 +39,7 @@ function checkContext(checker: Checker, context: wire.ContextRequest): void {
     checker.text(`context.scoped_capabilities[${index}]`, capability, name);
   }
   checker.text("context.model", context.model ?? "", { max: 256 });
-  checker.text("context.provider", context.provider, { max: 64 });
+  checker.text("context.provider", context.provider ?? "", { max: 64 });
   checkContextSettings(checker, "context.settings", context.settings);
   if (context.maxContextTokens !== undefined) {
     checker.number("context.max_context_tokens", context.maxContextTokens, 1, 100_000_000);
@@ -57,7 +57,7 @@ function checkContext(checker: Checker, context: wire.ContextRequest): void {
   else if (context.activeTurnId === "") checker.wrong("context.event", "is required without active_turn_id");
 }
 
-function checkEvent(checker: Checker, field: string, event: Event): void {
+function checkEvent(checker: Checker, field: string, event: AgentEvent): void {
   checker.text(`${field}.id`, event.id, { max: 256 });
   checker.known(`${field}.source`, event.source);
   checker.count(`${field}.content`, event.content, 1, 256);
@@ -100,22 +100,22 @@ function checkList(
   for (const [index, item] of items.slice(0, max).entries()) checker.text(`${field}[${index}]`, item, bounds);
 }
 
-export function validateReceiptId(request: { readonly receiptId: string }): void {
+export function validateAssemblyId(request: { readonly assemblyId?: string | undefined }): void {
   const checker = new Checker();
-  checker.uuid("receipt_id", request.receiptId, true);
+  checker.uuid("assembly_id", request.assemblyId ?? "", true);
   checker.done();
 }
 
 export function validateCompareReceipts(request: wire.CompareReceiptsRequest): void {
   const checker = new Checker();
-  checker.uuid("first_receipt_id", request.firstReceiptId, true);
-  checker.uuid("second_receipt_id", request.secondReceiptId, true);
+  checker.uuid("first_assembly_id", request.firstAssemblyId ?? "", true);
+  checker.uuid("second_assembly_id", request.secondAssemblyId ?? "", true);
   checker.done();
 }
 
 export const validateReportOverflow = checked<wire.ReportOverflowRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
-  checker.uuid("assembly_id", request.assemblyId, true);
+  checker.uuid("assembly_id", request.assemblyId ?? "", true);
 });
 
 const bodyFormats = [

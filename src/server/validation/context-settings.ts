@@ -1,5 +1,4 @@
 import type { ContextSettings, ModelLimits } from "../../contract/gen/quire/v1/context_settings.js";
-import { compressionStrategies } from "../../domain/context-settings.js";
 import type { Checker } from "./checker.js";
 
 const maxReserve = 10_000_000;
@@ -22,14 +21,16 @@ export function checkContextSettings(
   whole("reserve_tool_tokens", settings.reserveToolTokens, 0, maxReserve);
   checker.known(`${field}.policy`, settings.policy);
   checker.known(`${field}.prefix`, settings.prefix);
-  if (settings.compressionStrategy !== undefined) {
-    checker.oneOf(`${field}.compression_strategy`, settings.compressionStrategy, compressionStrategies);
-  }
+  checker.known(`${field}.compression_strategy`, settings.compressionStrategy);
   whole("keep_recent", settings.keepRecent, 1, 10_000);
   whole("chunk_tokens", settings.chunkTokens, 256, 10_000_000);
   whole("half_life_turns", settings.halfLifeTurns, 1, 10_000);
   whole("summary_tokens", settings.summaryTokens, 16, 1_000_000);
   checkSummarizers(checker, `${field}.summarizers`, settings.summarizers);
+  if (settings.defaultLimits) {
+    checkLimits(checker, `${field}.default_limits`, settings.defaultLimits);
+    if (settings.defaultLimits.model !== "") checker.wrong(`${field}.default_limits.model`, "must be empty");
+  }
   if (settings.summarizationModel !== undefined)
     checker.text(`${field}.summarization_model`, settings.summarizationModel, { max: 256 });
   const { softThreshold } = settings;
@@ -45,18 +46,27 @@ export function checkContextSettings(
 }
 
 /** Which of them the server has is another question: it is answered when one is asked for a summary. */
-export function checkSummarizers(checker: Checker, field: string, summarizers: readonly string[]): void {
-  checker.count(field, summarizers, 0, 8);
-  for (const [index, name] of summarizers.slice(0, 8).entries())
-    checker.text(`${field}[${index}]`, name, { min: 1, max: 64 });
+export function checkSummarizers(
+  checker: Checker,
+  field: string,
+  summarizers: { readonly names: readonly string[] } | undefined,
+): void {
+  const names = summarizers?.names ?? [];
+  checker.count(`${field}.names`, names, 0, 8);
+  for (const [index, name] of names.slice(0, 8).entries())
+    checker.text(`${field}.names[${index}]`, name, { min: 1, max: 64 });
 }
 
 function checkModelLimits(checker: Checker, field: string, limits: ModelLimits): void {
-  const whole = wholeNumbers(checker, field);
   checker.text(`${field}.model`, limits.model, { min: 1, max: 256 });
   // Models are looked up without their date, so limits under a dated name would never be found.
   if (dateSuffix.test(limits.model))
     checker.wrong(`${field}.model`, "ends in a date: name the model without it");
+  checkLimits(checker, field, limits);
+}
+
+function checkLimits(checker: Checker, field: string, limits: ModelLimits): void {
+  const whole = wholeNumbers(checker, field);
   whole("max_tokens", limits.maxTokens, 1, maxLimit);
   whole("memory_tokens", limits.memoryTokens, 0, maxLimit);
   whole("history_tokens", limits.historyTokens, 0, maxLimit);

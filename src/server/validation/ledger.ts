@@ -1,7 +1,7 @@
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { SessionDefaults, SubAgentLink } from "../../contract/gen/quire/v1/session.js";
 import type { AgentResult, TurnDetails } from "../../contract/gen/quire/v1/turn.js";
-import { compressionStrategies } from "../../domain/context-settings.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
 import { type Checker, checked, checkPage, checkRequestId } from "./checker.js";
 import { checkSummarizers } from "./context-settings.js";
 import { checkMessages, maxMessagesPerCall } from "./messages.js";
@@ -102,7 +102,7 @@ export const validateDeleteSession = checked<wire.DeleteSessionRequest>((checker
 
 export const validateForkSession = checked<wire.ForkSessionRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
-  checkThread(checker, "from", request.from);
+  checkThread(checker, "start", request.start);
   checker.text("label", request.label, { max: 256 });
   checker.text("workspace_path", request.workspacePath, { max: 4_096 });
   checker.tags("metadata", request.metadata);
@@ -111,16 +111,21 @@ export const validateForkSession = checked<wire.ForkSessionRequest>((checker, re
 export const validateAliasSession = checked<wire.AliasSessionRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.text("alias", request.alias, name);
-  checker.text("session", request.session, { max: 256 });
+  checker.text("session", request.session, name);
+});
+
+export const validateUnaliasSession = checked<wire.UnaliasSessionRequest>((checker, request) => {
+  checkRequestId(checker, request.requestId);
+  checker.text("alias", request.alias, name);
 });
 
 export const validateRecordTurn = checked<wire.RecordTurnRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.text("session", request.session, name);
-  checker.uuid("parent_turn_id", request.parentTurnId, false);
+  checker.uuid("parent_turn_id", request.parentTurnId ?? "", false);
   checker.known("on_head_moved", request.onHeadMoved);
   checker.oneOf("status", request.status, endStatuses);
-  checker.uuid("assembly_id", request.assemblyId, false);
+  checker.uuid("assembly_id", request.assemblyId ?? "", false);
   checkDetails(checker, request.details);
   checkMessages(checker, "messages", request.messages, 0);
   checkResult(checker, request.result);
@@ -132,9 +137,9 @@ export const validateRecordTurn = checked<wire.RecordTurnRequest>((checker, requ
 export const validateBeginTurn = checked<wire.BeginTurnRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.text("session", request.session, name);
-  checker.uuid("parent_turn_id", request.parentTurnId, false);
+  checker.uuid("parent_turn_id", request.parentTurnId ?? "", false);
   checker.known("on_head_moved", request.onHeadMoved);
-  checker.uuid("assembly_id", request.assemblyId, false);
+  checker.uuid("assembly_id", request.assemblyId ?? "", false);
   checkDetails(checker, request.details);
   checkMessages(checker, "messages", request.messages, 0);
 });
@@ -178,8 +183,6 @@ export const validateStreamHistory = checked<wire.StreamHistoryRequest>((checker
   checker.uuid("after_turn_id", request.afterTurnId, false);
 });
 
-const strategies = ["", ...compressionStrategies.filter((strategy) => strategy !== "window")];
-
 export const validateCompact = checked<wire.CompactRequest>((checker, request) => {
   checkRequestId(checker, request.requestId);
   checker.text("session", request.session, name);
@@ -187,7 +190,9 @@ export const validateCompact = checked<wire.CompactRequest>((checker, request) =
   checker.number("keep_turns", request.keepTurns, 0, 1_000);
   if (request.targetTokens !== undefined)
     checker.number("target_tokens", request.targetTokens, 1, 100_000_000);
-  checker.oneOf("strategy", request.strategy, strategies);
+  checker.known("compression_strategy", request.compressionStrategy);
+  if (request.compressionStrategy === CompressionStrategy.WINDOW)
+    checker.wrong("compression_strategy", "makes no compaction");
   checkSummarizers(checker, "summarizers", request.summarizers);
 });
 
@@ -197,20 +202,7 @@ export const validateSubmitCompaction = checked<wire.SubmitCompactionRequest>((c
   checker.text("summary", request.summary, { min: 1, max: 4_194_304, unit: "bytes", content: true });
   checker.text("model", request.model, { max: 256 });
   checker.text("provider", request.provider, { max: 64 });
-  const { plan } = request;
-  if (!plan) {
-    checker.wrong("plan", "is required");
-    return;
-  }
-  checker.uuid("plan.anchor_turn_id", plan.anchorTurnId, true);
-  checker.uuid("plan.previous_compaction_id", plan.previousCompactionId, false);
-  checker.uuid("plan.last_summarized_turn_id", plan.lastSummarizedTurnId, false);
-  checker.uuid("plan.first_kept_turn_id", plan.firstKeptTurnId, true);
-  checker.known("plan.trigger", plan.trigger);
-  checker.number("plan.max_summary_tokens", plan.maxSummaryTokens, 1, 1_000_000);
-  checker.count("plan.must_keep", plan.mustKeep, 0, 64);
-  for (const [index, identifier] of plan.mustKeep.slice(0, 64).entries())
-    checker.text(`plan.must_keep[${index}]`, identifier, { max: 512, content: true });
+  checker.text("plan_token", request.planToken, { min: 1, max: 65_536 });
 });
 
 export const validateWatchSession = checked<wire.WatchSessionRequest>((checker, request) => {

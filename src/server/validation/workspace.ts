@@ -120,15 +120,11 @@ export function checkToolRules(checker: Checker, field: string, rules: readonly 
     if (!rule) checker.wrong(at, "holds no rule: exactly one must be set");
     else if (rule.$case === "maxCalls") checker.number(`${at}.max_calls`, rule.value, 1, 1_000_000);
     else if (rule.$case === "requiresPrior") checker.text(`${at}.requires_prior`, rule.value, name);
-    else if (!rule.value) checker.wrong(`${at}.${switches[rule.$case]}`, "must be true where it is set");
+    else checker.oneOf(`${at}.loop`, rule.value, loopRules);
   });
 }
 
-const switches = {
-  exitLoop: "exit_loop",
-  continueLoop: "continue_loop",
-  startConstraint: "start_constraint",
-} as const;
+const loopRules = ["LOOP_RULE_EXIT", "LOOP_RULE_CONTINUE", "LOOP_RULE_START"];
 
 function checkDocument(checker: Checker, field: string, document: Document): void {
   checker.text(`${field}.path`, document.path, { ...documentPath, content: true });

@@ -8,7 +8,10 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
   await seedAgent(server, "short", 2);
-  await seedAgent(server, "long", 40, { ...capsuleBody, settings: { compressionStrategy: "window" } });
+  await seedAgent(server, "long", 40, {
+    ...capsuleBody,
+    settings: { compressionStrategy: "COMPRESSION_STRATEGY_WINDOW" },
+  });
 });
 
 afterAll(() => server?.stop());
@@ -73,7 +76,7 @@ describe("quire assemble", () => {
     const events = jsonLines<AssembleEvent>(out);
     const kinds = events.map((event) => Object.keys(event).join());
     expect(kinds).toEqual(["resolved", "tools", "system", "history", "currentMessage", "completed"]);
-    expect(events.at(-1)!.completed).toMatchObject({ receiptId: events[0]!.resolved!.assemblyId });
+    expect(events.at(-1)!.completed).toMatchObject({ assemblyId: events[0]!.resolved!.assemblyId });
   });
 
   it("shows the content of the layers that it is asked for", async () => {
@@ -137,7 +140,7 @@ describe("quire receipt", () => {
     expect(out).toMatch(/^capsule +long +1 +[0-9a-f]{16}$/m);
     expect(out).toMatch(/^whole +[\d,]+ +[0-9a-f]{16}$/m);
     const [json] = jsonLines((await runCli("receipt", id, "--json", ...at())).out);
-    expect(json).toMatchObject({ id, model: "gpt-4o" });
+    expect(json).toMatchObject({ assemblyId: id, model: "gpt-4o" });
   });
 
   it("says in words where two contexts differ, the older one first", async () => {
@@ -156,7 +159,7 @@ describe("quire receipt", () => {
     const same = await runCli("receipt", first, "--against", first, ...at());
     expect(same.out).toMatch(/^equal +byte for byte/m);
     const [json] = jsonLines((await runCli("receipt", first, "--against", second, "--json", ...at())).out);
-    expect(json).toMatchObject({ extends: true, layer: "current" });
+    expect(json).toMatchObject({ extends: true, layer: "CONTEXT_LAYER_CURRENT" });
   });
 
   it("names the section and the input that changed", async () => {
@@ -168,7 +171,7 @@ describe("quire receipt", () => {
     const second = receiptOf((await assemble("edited", "--message", "one")).out);
     const { out } = await runCli("receipt", second, "--against", first, ...at());
     expect(out).toMatch(/^differs +the beginning is another one/m);
-    expect(out).toMatch(/^then +the system prompt, at persona$/m);
+    expect(out).toMatch(/^then +the system prompt, at section persona$/m);
     expect(out).toMatch(/^changed +capsule edited version 2, now [0-9a-f]{16}$/m);
   });
 

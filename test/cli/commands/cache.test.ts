@@ -35,13 +35,13 @@ const assemble = (...args: readonly string[]) =>
 
 /** Assembles, answers and records what the provider reported for it. */
 async function turn(parentTurnId: string, usage: Partial<TokenUsage>): Promise<string> {
-  const events = jsonLines<{ completed?: { receiptId: string } }>((await assemble("--json")).out);
+  const events = jsonLines<{ completed?: { assemblyId: string } }>((await assemble("--json")).out);
   const { ledger } = server;
   const request = RecordTurnRequest.fromPartial({
     session: "cached",
     parentTurnId,
     messages: [user("hello"), assistant("Good morning.")],
-    assemblyId: events.at(-1)!.completed!.receiptId,
+    assemblyId: events.at(-1)!.completed!.assemblyId,
     ...(usage.inputTokens ? { result: { usage } } : {}),
   });
   const answer = await call<RecordTurnRequest, RecordTurnResponse>(ledger, ledger.recordTurn, request);
@@ -68,7 +68,7 @@ describe("quire cache", () => {
       (await runCli("cache", "cached", "--turns", "2", "--json", ...at())).out,
     );
     expect(report!.turns.length).toBe(2);
-    expect(report!.turns[0]).toMatchObject({ inputTokens: 2_200, predicted: { kind: "prefix" } });
+    expect(report!.turns[0]).toMatchObject({ inputTokens: 2_200, predicted: { kind: "CACHE_KIND_PREFIX" } });
     expect(report).toMatchObject({ models: [{ model: "gpt-4o", turns: 1 }] });
   });
 

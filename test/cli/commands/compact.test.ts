@@ -62,7 +62,11 @@ describe("quire compact", () => {
       "--json",
     );
     expect(jsonLines(kept.out)).toMatchObject([
-      { summarizedTurns: 19, strategy: "truncate", summary: expect.stringMatching(/^19 earlier turns/) },
+      {
+        summarizedTurns: 19,
+        compressionStrategy: "COMPRESSION_STRATEGY_TRUNCATE",
+        summary: expect.stringMatching(/^19 earlier turns/),
+      },
     ]);
     const flags = ["--target", "400", "--instructions", "keep every number", "--json"] as const;
     const reached = await quire("compact", await seeded("reached"), ...flags);
@@ -143,8 +147,8 @@ describe("quire assemble", () => {
   it("prints why one was not made, and what is asked of the engine", async () => {
     answer = "";
     const name = await seeded("asking", 40);
-    const withSummarizers = (...summarizers: readonly string[]) =>
-      putCapsule(server, name, { ...capsuleBody, settings: { summarizers } });
+    const withSummarizers = (...names: readonly string[]) =>
+      putCapsule(server, name, { ...capsuleBody, settings: { summarizers: { names } } });
     await withSummarizers("openai");
     const failed = await assemble(name, "--max-tokens", "600");
     expect(failed.out).toMatch(/^compaction +not made: no summarizer gave a summary that could be used$/m);

@@ -35,7 +35,7 @@ describe("quire models", () => {
       contextTokens: 200_000,
       ratio: 1.25,
       margin: 0.15,
-      cacheKind: "breakpoints",
+      cacheKind: "CACHE_KIND_BREAKPOINTS",
       cacheTtlSeconds: 300,
     });
   });

@@ -247,7 +247,11 @@ async function startSummary(address: string): Promise<{ isOpen(): boolean }> {
     const { turn } = await call<RecordTurnRequest, RecordTurnResponse>(client, client.recordTurn, request);
     parentTurnId = turn!.id;
   }
-  const request = CompactRequest.fromPartial({ session: "long", summarizers: ["openai"], keepTurns: 1 });
+  const request = CompactRequest.fromPartial({
+    session: "long",
+    summarizers: { names: ["openai"] },
+    keepTurns: 1,
+  });
   let isOpen = true;
   client.compact(request, () => {
     isOpen = false;

@@ -2,6 +2,7 @@ import * as wire from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../../src/contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../../src/contract/gen/quire/v1/turn.js";
 import type { Random } from "../../model/random.js";
+import { recordedTurn } from "../../support/found-turn.js";
 import { assistant, toolCalls, toolResults, user } from "../../support/messages.js";
 import { call, wireError } from "../../support/server.js";
 import { isSame, type KeptSession, type SentMessage, type SentTurn } from "./kept-session.js";
@@ -106,7 +107,7 @@ export class KillWriter {
     if (id === undefined) return undefined;
     const request = { turnId: id };
     const found = await call<wire.GetTurnRequest, wire.GetTurnResponse>(ledger, ledger.getTurn, request);
-    const { messages } = found.result!;
+    const { messages } = recordedTurn(found).result!;
     const before = this.open?.messages ?? [];
     if (this.open && isSame(messages, { messages: before })) return undefined;
     const mayBeLonger = mayBeNew || write?.method === "appendMessages";

@@ -31,9 +31,9 @@ export class SoakThread {
 
   async fork(): Promise<SoakThread> {
     const requestId = this.calls.requestId();
-    const from = { $case: "session" as const, value: this.id };
+    const start = { $case: "session" as const, value: this.id };
     const { session } = await this.calls.write((quire, options) =>
-      quire.ledger.forkSession({ requestId, from }, options),
+      quire.ledger.forkSession({ requestId, start }, options),
     );
     return new SoakThread(this.calls, session!.id, [...this.turns]);
   }
@@ -114,16 +114,16 @@ export class SoakThread {
   }
 
   private noteReceipt(event: AssembleResponse["event"]): void {
-    if (event?.$case === "completed") this.receiptIds.push(event.value.receiptId);
+    if (event?.$case === "completed") this.receiptIds.push(event.value.assemblyId!);
     this.receiptIds = this.receiptIds.slice(-8);
   }
 
   async readReceipts(): Promise<void> {
     if (this.receiptIds.length < 2) return;
     const [first, second] = [this.calls.random.pick(this.receiptIds), this.receiptIds.at(-1)!];
-    await this.calls.read(({ assembly }, options) => assembly.getReceipt({ receiptId: first }, options));
-    await this.calls.read(({ assembly }, options) => assembly.replayContext({ receiptId: first }, options));
-    const compared = { firstReceiptId: first, secondReceiptId: second };
+    await this.calls.read(({ assembly }, options) => assembly.getReceipt({ assemblyId: first }, options));
+    await this.calls.read(({ assembly }, options) => assembly.replayContext({ assemblyId: first }, options));
+    const compared = { firstAssemblyId: first, secondAssemblyId: second };
     await this.calls.read(({ assembly }, options) => assembly.compareReceipts(compared, options));
   }
 
@@ -142,8 +142,12 @@ export class SoakThread {
   async alias(): Promise<void> {
     const isMore = this.aliases < 3;
     const alias = `${this.id.slice(-12)}/${isMore ? this.aliases++ : --this.aliases}`;
-    const request = { requestId: this.calls.requestId(), alias, session: isMore ? this.id : "" };
-    await this.calls.write((quire, options) => quire.ledger.aliasSession(request, options));
+    const request = { requestId: this.calls.requestId(), alias };
+    await this.calls.write<unknown>((quire, options) =>
+      isMore
+        ? quire.ledger.aliasSession({ ...request, session: this.id }, options)
+        : quire.ledger.unaliasSession(request, options),
+    );
   }
 
   async compact(): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { OnHeadMoved } from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import { getTurn } from "../../../src/ledger/read-turns.js";
 import { findImpossibleRows } from "../../model/check-tables.js";
+import { recordedTurn } from "../../support/found-turn.js";
 import { user } from "../../support/messages.js";
 import { startPostgres } from "../../support/postgres.js";
 import { startCuttingProxy } from "./cutting-proxy.js";
@@ -111,7 +112,9 @@ describe.skipIf(postgres === undefined)("two servers over one PostgreSQL", () =>
     expect(late).toMatchObject({ reason: "TURN_NOT_OPEN" });
     const again = await refusal(other.complete(turn!.id, { onHeadMoved: OnHeadMoved.BRANCH }));
     expect(again).toBe("TURN_NOT_OPEN");
-    expect((await getTurn(one.deps, "default", turn!.id)).turn).toEqual((ended as { turn: unknown }).turn);
+    expect(recordedTurn(await getTurn(one.deps, "default", turn!.id)).turn).toEqual(
+      (ended as { turn: unknown }).turn,
+    );
   });
 
   it("keep each other's changes to a session", async () => {

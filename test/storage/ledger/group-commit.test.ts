@@ -7,6 +7,7 @@ import { TurnStatus } from "../../../src/contract/gen/quire/v1/turn.js";
 import { getTurn } from "../../../src/ledger/read-turns.js";
 import type { TurnRow } from "../../../src/storage/ledger/rows.js";
 import { findImpossibleRows } from "../../model/check-tables.js";
+import { recordedTurn } from "../../support/found-turn.js";
 import { assistant, toolResults, user } from "../../support/messages.js";
 import { startPostgres } from "../../support/postgres.js";
 import { OpenLedger, refusal } from "./open-ledger.js";
@@ -125,7 +126,7 @@ describe.each(databases)("a group commit on $name", ({ url }) => {
     );
     expect((await end).turn!.messageCount).toBe(21);
     expect(await refusal(late)).toBe("TURN_NOT_OPEN");
-    const { result } = await getTurn(ledger.deps, "default", turn!.id);
+    const { result } = recordedTurn(await getTurn(ledger.deps, "default", turn!.id));
     expect(result!.messages.slice(1).map((message) => textOf(message))).toEqual(texts);
     expect(await findImpossibleRows(ledger.database)).toEqual([]);
   });
@@ -250,7 +251,7 @@ describe.each(databases)("a group commit on $name", ({ url }) => {
     };
     const text = "\0 \u{10ffff} \ud83d\ude00 ? $1 'quoted' \\ \r\n";
     const { turn } = await ledger.record({ session: await ledger.create(), messages: [user(text)], result });
-    const read = await getTurn(ledger.deps, "default", turn!.id);
+    const read = recordedTurn(await getTurn(ledger.deps, "default", turn!.id));
     expect(read.turn).toEqual(turn);
     expect(read.turn!.usage).toEqual(usage);
     expect(textOf(read.result!.messages[0]!)).toBe(text);

@@ -74,13 +74,13 @@ export class OpenLedger {
   record(request: Partial<wire.RecordTurnRequest>, signal?: AbortSignal) {
     const whole = wire.RecordTurnRequest.create({ messages: [user("hello")], ...request });
     const key = writeKey(tenantId, "RecordTurn", whole, wire.RecordTurnRequest, wire.RecordTurnResponse);
-    return recordTurn(this.deps, key, whole, signal);
+    return recordTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" }, signal);
   }
 
   begin(request: Partial<wire.BeginTurnRequest>) {
     const whole = wire.BeginTurnRequest.create({ messages: [user("hello")], ...request });
     const key = writeKey(tenantId, "BeginTurn", whole, wire.BeginTurnRequest, wire.BeginTurnResponse);
-    return beginTurn(this.deps, key, whole);
+    return beginTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" });
   }
 
   append(turnId: string, text: string, request: Partial<wire.AppendMessagesRequest> = {}) {
@@ -127,11 +127,14 @@ export class OpenLedger {
     return this.forkFrom({ $case: "session", value: session }, label);
   }
 
-  private async forkFrom(from: NonNullable<wire.ForkSessionRequest["from"]>, label: string): Promise<string> {
-    const whole = wire.ForkSessionRequest.create({ from, label });
+  private async forkFrom(
+    start: NonNullable<wire.ForkSessionRequest["start"]>,
+    label: string,
+  ): Promise<string> {
+    const whole = wire.ForkSessionRequest.create({ start, label });
     const codecs = [wire.ForkSessionRequest, wire.ForkSessionResponse] as const;
     const key = writeKey(tenantId, "ForkSession", whole, ...codecs);
-    const { session } = await forkSession(this.deps, key, { ...whole, from });
+    const { session } = await forkSession(this.deps, key, { ...whole, start });
     return session!.id;
   }
 

@@ -79,6 +79,11 @@ export type ErasureEpoch = Prisma.ErasureEpochModel
  */
 export type Compaction = Prisma.CompactionModel
 /**
+ * Model SharedSecret
+ * A random key that all servers of a database have in common.
+ */
+export type SharedSecret = Prisma.SharedSecretModel
+/**
  * Model Receipt
  * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
  */

@@ -8,6 +8,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { ThinkingSettings } from "./capsule.js";
+import { Floor } from "./compaction.js";
 import { InjectedSystem } from "./injected_context.js";
 import { Message, Part } from "./message.js";
 import {
@@ -162,77 +163,77 @@ export function physicalLayerToNumber(object: PhysicalLayer): number {
   }
 }
 
-/** Lane is a part of the budget. */
-export const Lane = {
-  /** UNSPECIFIED - LANE_UNSPECIFIED is never sent. */
-  UNSPECIFIED: "LANE_UNSPECIFIED",
-  /** SYSTEM - LANE_SYSTEM is the system prompt's. */
-  SYSTEM: "LANE_SYSTEM",
-  /** HISTORY - LANE_HISTORY is the conversation's. */
-  HISTORY: "LANE_HISTORY",
-  /** MEMORY - LANE_MEMORY is that of memory and sources. */
-  MEMORY: "LANE_MEMORY",
-  /** TOOLS - LANE_TOOLS is the tool definitions'. */
-  TOOLS: "LANE_TOOLS",
-  /** BUFFER - LANE_BUFFER is the current message's. */
-  BUFFER: "LANE_BUFFER",
+/** BudgetLane is a part of the budget. */
+export const BudgetLane = {
+  /** UNSPECIFIED - BUDGET_LANE_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "BUDGET_LANE_UNSPECIFIED",
+  /** SYSTEM - BUDGET_LANE_SYSTEM is the system prompt's. */
+  SYSTEM: "BUDGET_LANE_SYSTEM",
+  /** HISTORY - BUDGET_LANE_HISTORY is the conversation's. */
+  HISTORY: "BUDGET_LANE_HISTORY",
+  /** MEMORY - BUDGET_LANE_MEMORY is that of memory and sources. */
+  MEMORY: "BUDGET_LANE_MEMORY",
+  /** TOOLS - BUDGET_LANE_TOOLS is the tool definitions'. */
+  TOOLS: "BUDGET_LANE_TOOLS",
+  /** BUFFER - BUDGET_LANE_BUFFER is the current message's. */
+  BUFFER: "BUDGET_LANE_BUFFER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
-export type Lane = typeof Lane[keyof typeof Lane];
+export type BudgetLane = typeof BudgetLane[keyof typeof BudgetLane];
 
-export namespace Lane {
-  export type UNSPECIFIED = typeof Lane.UNSPECIFIED;
-  export type SYSTEM = typeof Lane.SYSTEM;
-  export type HISTORY = typeof Lane.HISTORY;
-  export type MEMORY = typeof Lane.MEMORY;
-  export type TOOLS = typeof Lane.TOOLS;
-  export type BUFFER = typeof Lane.BUFFER;
-  export type UNRECOGNIZED = typeof Lane.UNRECOGNIZED;
+export namespace BudgetLane {
+  export type UNSPECIFIED = typeof BudgetLane.UNSPECIFIED;
+  export type SYSTEM = typeof BudgetLane.SYSTEM;
+  export type HISTORY = typeof BudgetLane.HISTORY;
+  export type MEMORY = typeof BudgetLane.MEMORY;
+  export type TOOLS = typeof BudgetLane.TOOLS;
+  export type BUFFER = typeof BudgetLane.BUFFER;
+  export type UNRECOGNIZED = typeof BudgetLane.UNRECOGNIZED;
 }
 
-export function laneFromJSON(object: any): Lane {
+export function budgetLaneFromJSON(object: any): BudgetLane {
   switch (object) {
     case 0:
-    case "LANE_UNSPECIFIED":
-      return Lane.UNSPECIFIED;
+    case "BUDGET_LANE_UNSPECIFIED":
+      return BudgetLane.UNSPECIFIED;
     case 1:
-    case "LANE_SYSTEM":
-      return Lane.SYSTEM;
+    case "BUDGET_LANE_SYSTEM":
+      return BudgetLane.SYSTEM;
     case 2:
-    case "LANE_HISTORY":
-      return Lane.HISTORY;
+    case "BUDGET_LANE_HISTORY":
+      return BudgetLane.HISTORY;
     case 3:
-    case "LANE_MEMORY":
-      return Lane.MEMORY;
+    case "BUDGET_LANE_MEMORY":
+      return BudgetLane.MEMORY;
     case 4:
-    case "LANE_TOOLS":
-      return Lane.TOOLS;
+    case "BUDGET_LANE_TOOLS":
+      return BudgetLane.TOOLS;
     case 5:
-    case "LANE_BUFFER":
-      return Lane.BUFFER;
+    case "BUDGET_LANE_BUFFER":
+      return BudgetLane.BUFFER;
     case -1:
     case "UNRECOGNIZED":
     default:
-      return Lane.UNRECOGNIZED;
+      return BudgetLane.UNRECOGNIZED;
   }
 }
 
-export function laneToNumber(object: Lane): number {
+export function budgetLaneToNumber(object: BudgetLane): number {
   switch (object) {
-    case Lane.UNSPECIFIED:
+    case BudgetLane.UNSPECIFIED:
       return 0;
-    case Lane.SYSTEM:
+    case BudgetLane.SYSTEM:
       return 1;
-    case Lane.HISTORY:
+    case BudgetLane.HISTORY:
       return 2;
-    case Lane.MEMORY:
+    case BudgetLane.MEMORY:
       return 3;
-    case Lane.TOOLS:
+    case BudgetLane.TOOLS:
       return 4;
-    case Lane.BUFFER:
+    case BudgetLane.BUFFER:
       return 5;
-    case Lane.UNRECOGNIZED:
+    case BudgetLane.UNRECOGNIZED:
     default:
       return -1;
   }
@@ -350,8 +351,248 @@ export function toolApprovalToNumber(object: ToolApproval): number {
   }
 }
 
-/** Event is what the agent answers to. */
-export interface Event {
+/** CandidateRule is why something is in a context, or is not. */
+export const CandidateRule = {
+  /** UNSPECIFIED - CANDIDATE_RULE_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "CANDIDATE_RULE_UNSPECIFIED",
+  /** NEVER_CUT - CANDIDATE_RULE_NEVER_CUT keeps what a context cannot do without. */
+  NEVER_CUT: "CANDIDATE_RULE_NEVER_CUT",
+  /** LANE - CANDIDATE_RULE_LANE cuts what is over its lane's share, under a strict policy. */
+  LANE: "CANDIDATE_RULE_LANE",
+  /** WINDOW - CANDIDATE_RULE_WINDOW keeps the turns that history has room for, and leaves the older ones out. */
+  WINDOW: "CANDIDATE_RULE_WINDOW",
+  /** COMPACTION - CANDIDATE_RULE_COMPACTION lets a summary stand for turns. */
+  COMPACTION: "CANDIDATE_RULE_COMPACTION",
+  /** ONE_SYSTEM_PROMPT - CANDIDATE_RULE_ONE_SYSTEM_PROMPT leaves out system messages of earlier turns. */
+  ONE_SYSTEM_PROMPT: "CANDIDATE_RULE_ONE_SYSTEM_PROMPT",
+  /** ROLE - CANDIDATE_RULE_ROLE leaves out what the agent's role does not get. */
+  ROLE: "CANDIDATE_RULE_ROLE",
+  /** SCOPE - CANDIDATE_RULE_SCOPE leaves out what a worker's scope does not name. */
+  SCOPE: "CANDIDATE_RULE_SCOPE",
+  /** DENIED - CANDIDATE_RULE_DENIED leaves out capabilities that governance denies. */
+  DENIED: "CANDIDATE_RULE_DENIED",
+  /** NOT_ENABLED - CANDIDATE_RULE_NOT_ENABLED leaves out capabilities that the persona does not enable. */
+  NOT_ENABLED: "CANDIDATE_RULE_NOT_ENABLED",
+  /** PERMISSION - CANDIDATE_RULE_PERMISSION leaves out tools whose permissions were not granted. */
+  PERMISSION: "CANDIDATE_RULE_PERMISSION",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type CandidateRule = typeof CandidateRule[keyof typeof CandidateRule];
+
+export namespace CandidateRule {
+  export type UNSPECIFIED = typeof CandidateRule.UNSPECIFIED;
+  export type NEVER_CUT = typeof CandidateRule.NEVER_CUT;
+  export type LANE = typeof CandidateRule.LANE;
+  export type WINDOW = typeof CandidateRule.WINDOW;
+  export type COMPACTION = typeof CandidateRule.COMPACTION;
+  export type ONE_SYSTEM_PROMPT = typeof CandidateRule.ONE_SYSTEM_PROMPT;
+  export type ROLE = typeof CandidateRule.ROLE;
+  export type SCOPE = typeof CandidateRule.SCOPE;
+  export type DENIED = typeof CandidateRule.DENIED;
+  export type NOT_ENABLED = typeof CandidateRule.NOT_ENABLED;
+  export type PERMISSION = typeof CandidateRule.PERMISSION;
+  export type UNRECOGNIZED = typeof CandidateRule.UNRECOGNIZED;
+}
+
+export function candidateRuleFromJSON(object: any): CandidateRule {
+  switch (object) {
+    case 0:
+    case "CANDIDATE_RULE_UNSPECIFIED":
+      return CandidateRule.UNSPECIFIED;
+    case 1:
+    case "CANDIDATE_RULE_NEVER_CUT":
+      return CandidateRule.NEVER_CUT;
+    case 2:
+    case "CANDIDATE_RULE_LANE":
+      return CandidateRule.LANE;
+    case 3:
+    case "CANDIDATE_RULE_WINDOW":
+      return CandidateRule.WINDOW;
+    case 4:
+    case "CANDIDATE_RULE_COMPACTION":
+      return CandidateRule.COMPACTION;
+    case 5:
+    case "CANDIDATE_RULE_ONE_SYSTEM_PROMPT":
+      return CandidateRule.ONE_SYSTEM_PROMPT;
+    case 6:
+    case "CANDIDATE_RULE_ROLE":
+      return CandidateRule.ROLE;
+    case 7:
+    case "CANDIDATE_RULE_SCOPE":
+      return CandidateRule.SCOPE;
+    case 8:
+    case "CANDIDATE_RULE_DENIED":
+      return CandidateRule.DENIED;
+    case 9:
+    case "CANDIDATE_RULE_NOT_ENABLED":
+      return CandidateRule.NOT_ENABLED;
+    case 10:
+    case "CANDIDATE_RULE_PERMISSION":
+      return CandidateRule.PERMISSION;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return CandidateRule.UNRECOGNIZED;
+  }
+}
+
+export function candidateRuleToNumber(object: CandidateRule): number {
+  switch (object) {
+    case CandidateRule.UNSPECIFIED:
+      return 0;
+    case CandidateRule.NEVER_CUT:
+      return 1;
+    case CandidateRule.LANE:
+      return 2;
+    case CandidateRule.WINDOW:
+      return 3;
+    case CandidateRule.COMPACTION:
+      return 4;
+    case CandidateRule.ONE_SYSTEM_PROMPT:
+      return 5;
+    case CandidateRule.ROLE:
+      return 6;
+    case CandidateRule.SCOPE:
+      return 7;
+    case CandidateRule.DENIED:
+      return 8;
+    case CandidateRule.NOT_ENABLED:
+      return 9;
+    case CandidateRule.PERMISSION:
+      return 10;
+    case CandidateRule.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** InputKind is a kind of thing that a context is made from. */
+export const InputKind = {
+  /** UNSPECIFIED - INPUT_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "INPUT_KIND_UNSPECIFIED",
+  /** CAPSULE - INPUT_KIND_CAPSULE is a version of a capsule. */
+  CAPSULE: "INPUT_KIND_CAPSULE",
+  /** TEMPLATES - INPUT_KIND_TEMPLATES are the operator's templates. */
+  TEMPLATES: "INPUT_KIND_TEMPLATES",
+  /** OVERRIDE - INPUT_KIND_OVERRIDE is the operator's prime.md. */
+  OVERRIDE: "INPUT_KIND_OVERRIDE",
+  /** DOCUMENT - INPUT_KIND_DOCUMENT is a version of a workspace's document. */
+  DOCUMENT: "INPUT_KIND_DOCUMENT",
+  /** CAPABILITIES - INPUT_KIND_CAPABILITIES is a capability snapshot. */
+  CAPABILITIES: "INPUT_KIND_CAPABILITIES",
+  /** TOOLSET - INPUT_KIND_TOOLSET is a version of a toolset. */
+  TOOLSET: "INPUT_KIND_TOOLSET",
+  /** REQUEST - INPUT_KIND_REQUEST is a text that the request gave. */
+  REQUEST: "INPUT_KIND_REQUEST",
+  /** MODE - INPUT_KIND_MODE is the block of a mode. */
+  MODE: "INPUT_KIND_MODE",
+  /** CATALOGUE - INPUT_KIND_CATALOGUE is a model's entry in the catalogue. */
+  CATALOGUE: "INPUT_KIND_CATALOGUE",
+  /** KNOBS - INPUT_KIND_KNOBS is the table of knobs. */
+  KNOBS: "INPUT_KIND_KNOBS",
+  /** EVENT - INPUT_KIND_EVENT is what the event says of its sender. */
+  EVENT: "INPUT_KIND_EVENT",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type InputKind = typeof InputKind[keyof typeof InputKind];
+
+export namespace InputKind {
+  export type UNSPECIFIED = typeof InputKind.UNSPECIFIED;
+  export type CAPSULE = typeof InputKind.CAPSULE;
+  export type TEMPLATES = typeof InputKind.TEMPLATES;
+  export type OVERRIDE = typeof InputKind.OVERRIDE;
+  export type DOCUMENT = typeof InputKind.DOCUMENT;
+  export type CAPABILITIES = typeof InputKind.CAPABILITIES;
+  export type TOOLSET = typeof InputKind.TOOLSET;
+  export type REQUEST = typeof InputKind.REQUEST;
+  export type MODE = typeof InputKind.MODE;
+  export type CATALOGUE = typeof InputKind.CATALOGUE;
+  export type KNOBS = typeof InputKind.KNOBS;
+  export type EVENT = typeof InputKind.EVENT;
+  export type UNRECOGNIZED = typeof InputKind.UNRECOGNIZED;
+}
+
+export function inputKindFromJSON(object: any): InputKind {
+  switch (object) {
+    case 0:
+    case "INPUT_KIND_UNSPECIFIED":
+      return InputKind.UNSPECIFIED;
+    case 1:
+    case "INPUT_KIND_CAPSULE":
+      return InputKind.CAPSULE;
+    case 2:
+    case "INPUT_KIND_TEMPLATES":
+      return InputKind.TEMPLATES;
+    case 3:
+    case "INPUT_KIND_OVERRIDE":
+      return InputKind.OVERRIDE;
+    case 4:
+    case "INPUT_KIND_DOCUMENT":
+      return InputKind.DOCUMENT;
+    case 5:
+    case "INPUT_KIND_CAPABILITIES":
+      return InputKind.CAPABILITIES;
+    case 6:
+    case "INPUT_KIND_TOOLSET":
+      return InputKind.TOOLSET;
+    case 7:
+    case "INPUT_KIND_REQUEST":
+      return InputKind.REQUEST;
+    case 8:
+    case "INPUT_KIND_MODE":
+      return InputKind.MODE;
+    case 9:
+    case "INPUT_KIND_CATALOGUE":
+      return InputKind.CATALOGUE;
+    case 10:
+    case "INPUT_KIND_KNOBS":
+      return InputKind.KNOBS;
+    case 11:
+    case "INPUT_KIND_EVENT":
+      return InputKind.EVENT;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return InputKind.UNRECOGNIZED;
+  }
+}
+
+export function inputKindToNumber(object: InputKind): number {
+  switch (object) {
+    case InputKind.UNSPECIFIED:
+      return 0;
+    case InputKind.CAPSULE:
+      return 1;
+    case InputKind.TEMPLATES:
+      return 2;
+    case InputKind.OVERRIDE:
+      return 3;
+    case InputKind.DOCUMENT:
+      return 4;
+    case InputKind.CAPABILITIES:
+      return 5;
+    case InputKind.TOOLSET:
+      return 6;
+    case InputKind.REQUEST:
+      return 7;
+    case InputKind.MODE:
+      return 8;
+    case InputKind.CATALOGUE:
+      return 9;
+    case InputKind.KNOBS:
+      return 10;
+    case InputKind.EVENT:
+      return 11;
+    case InputKind.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** AgentEvent is what the agent answers to. */
+export interface AgentEvent {
   /** id is the event's id in the system that it came from: at most 256 characters. */
   readonly id: string;
   /** source is what kind of origin it has. */
@@ -381,7 +622,7 @@ export interface Event {
   readonly activity: readonly string[];
 }
 
-export interface Event_MetadataEntry {
+export interface AgentEvent_MetadataEntry {
   readonly key: string;
   readonly value: string;
 }
@@ -416,8 +657,10 @@ export interface ModeBlock {
 export interface ModelConfig {
   /** temperature is from 0 to 2. */
   readonly temperature: number;
-  /** max_tokens is the most that the model may answer with; 0 means that the capsule does not say. */
-  readonly maxTokens: number;
+  /** max_tokens is the most that the model may answer with; absent when the capsule does not say. */
+  readonly maxTokens?:
+    | number
+    | undefined;
   /** thinking is how much it may think. */
   readonly thinking:
     | ThinkingSettings
@@ -434,8 +677,8 @@ export interface ModelConfig {
   readonly similarityThreshold?: number | undefined;
 }
 
-/** Section is one part of the system prompt. */
-export interface Section {
+/** PromptSection is one part of the system prompt. */
+export interface PromptSection {
   /** name is the section's name, as in "workspace_rules". */
   readonly name: string;
   /** layer is where it comes from. */
@@ -455,7 +698,7 @@ export interface SystemLayer {
   /** text is the whole of it; empty when reused. */
   readonly text: string;
   /** sections are its parts, in order. */
-  readonly sections: readonly Section[];
+  readonly sections: readonly PromptSection[];
   /** hash is the SHA-256 of the text. */
   readonly hash: Buffer;
   /** tokens is what it costs. */
@@ -531,10 +774,10 @@ export interface CurrentMessage {
 /** LaneUse is what a lane may use and does. */
 export interface LaneUse {
   /** lane is which. */
-  readonly lane: Lane;
+  readonly lane: BudgetLane;
   /** share is its share of what is available. */
   readonly share: number;
-  /** planned is that in tokens. */
+  /** planned is that in tokens, or what the limits in force make of it. */
   readonly planned: number;
   /** used is what it uses. */
   readonly used: number;
@@ -577,10 +820,12 @@ export interface TokenBudget {
   /** calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the catalogue's. */
   readonly calibrationVersion: number;
   /**
-   * counted_tokens is the count of the whole context, before it is multiplied; 0 when it holds images or files, which are
-   * not counted.
+   * counted_tokens is the count of the whole context, before it is multiplied; absent when it holds images or files, which
+   * are not counted.
    */
-  readonly countedTokens: number;
+  readonly countedTokens?:
+    | number
+    | undefined;
   /** vocabulary is what text is counted with, "o200k_base" or "cl100k_base": the model's own where `exact` is set. */
   readonly vocabulary: string;
 }
@@ -660,7 +905,7 @@ export interface AssembledContext {
   /** capsule_version is which version was used. */
   readonly capsuleVersion: number;
   /** sections are the parts of the system prompt. */
-  readonly sections: readonly Section[];
+  readonly sections: readonly PromptSection[];
   /** history_layer describes the history. */
   readonly historyLayer:
     | HistoryLayer
@@ -671,12 +916,26 @@ export interface AssembledContext {
     | undefined;
   /** warnings are what the caller should know. */
   readonly warnings: readonly string[];
+  /** session_id is the session's id. */
+  readonly sessionId: string;
+  /** floors are the steps in which what is never cut had to give way, in order. */
+  readonly floors: readonly Floor[];
+  /** cache_plan is what the provider's prompt cache will do for the context. */
+  readonly cachePlan:
+    | CachePlan
+    | undefined;
+  /** prefix says how the system prompt came to be what it is. */
+  readonly prefix:
+    | PrefixState
+    | undefined;
+  /** candidates are everything that could have gone in, if the request asked for them. */
+  readonly candidates: readonly ContextCandidate[];
   /** source_event is the event as a turn keeps it; absent when the request has no event. */
   readonly sourceEvent: SourceEvent | undefined;
 }
 
-/** Candidate is something that could have gone into a context. */
-export interface Candidate {
+/** ContextCandidate is something that could have gone into a context. */
+export interface ContextCandidate {
   /** name is what it is, as in "section workspace_rules", "tool search", "turns 12-40". */
   readonly name: string;
   /** layer is where it comes from. */
@@ -684,21 +943,21 @@ export interface Candidate {
   /** physical is where it stands, or would. */
   readonly physical: PhysicalLayer;
   /** lane is whose budget it uses. */
-  readonly lane: Lane;
+  readonly lane: BudgetLane;
   /** tokens is what it costs, or would. */
   readonly tokens: number;
   /** kept says that it is in the context. */
   readonly kept: boolean;
-  /** rule is why, as in "window", "permission", "never cut". */
-  readonly rule: string;
+  /** rule is why. */
+  readonly rule: CandidateRule;
   /** detail says more, where there is more to say. */
   readonly detail: string;
 }
 
 /** InputHash names something that a context was made from. */
 export interface InputHash {
-  /** kind is what it is, as in "capsule", "document", "toolset", "templates", "event". */
-  readonly kind: string;
+  /** kind is what it is. */
+  readonly kind: InputKind;
   /** name is which one. */
   readonly name: string;
   /** version is which version, if it has versions. */
@@ -707,10 +966,22 @@ export interface InputHash {
   readonly hash: Buffer;
 }
 
+/** LayerBytes are the sizes of a context's layers, in bytes. */
+export interface LayerBytes {
+  /** tools is the size of the tools. */
+  readonly tools: number;
+  /** system is the size of the system prompt. */
+  readonly system: number;
+  /** history is the size of the history. */
+  readonly history: number;
+  /** current is the size of the current message. */
+  readonly current: number;
+}
+
 /** Receipt is the record of one assembly. */
 export interface Receipt {
-  /** id is the assembly's id. */
-  readonly id: string;
+  /** assembly_id is the assembly that it records. */
+  readonly assemblyId: string;
   /** session_id is the session. */
   readonly sessionId: string;
   /** parent_turn_id is the head that it was made under. */
@@ -720,7 +991,7 @@ export interface Receipt {
   /** model is the model's name. */
   readonly model: string;
   /** candidates are everything that could have gone in. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ContextCandidate[];
   /** inputs are everything that it was made from. */
   readonly inputs: readonly InputHash[];
   /** budget is what it might use and did. */
@@ -728,7 +999,7 @@ export interface Receipt {
     | TokenBudget
     | undefined;
   /** sections are the parts of the system prompt. */
-  readonly sections: readonly Section[];
+  readonly sections: readonly PromptSection[];
   /** history_layer describes the history. */
   readonly historyLayer:
     | HistoryLayer
@@ -737,10 +1008,12 @@ export interface Receipt {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** layer_bytes are the sizes of tools, system, history and current message, as encoded. */
-  readonly layerBytes: readonly number[];
-  /** floors are the steps in which what is never cut had to give way, in order, as in "keep_turns 1", "split turn", "elided results 3". */
-  readonly floors: readonly string[];
+  /** layer_bytes are the sizes of its layers, as encoded. */
+  readonly layerBytes:
+    | LayerBytes
+    | undefined;
+  /** floors are the steps in which what is never cut had to give way, in order. */
+  readonly floors: readonly Floor[];
   /** warnings are what the caller was told. */
   readonly warnings: readonly string[];
   /** create_time is when it was made. */
@@ -759,7 +1032,7 @@ export interface Receipt {
   readonly injectedSystem: InjectedSystem | undefined;
 }
 
-function createBaseEvent(): Event {
+function createBaseAgentEvent(): AgentEvent {
   return {
     id: "",
     source: EventSource.UNSPECIFIED,
@@ -776,8 +1049,8 @@ function createBaseEvent(): Event {
   };
 }
 
-export const Event: MessageFns<Event> = {
-  encode(message: Event, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const AgentEvent: MessageFns<AgentEvent> = {
+  encode(message: AgentEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
     }
@@ -803,7 +1076,7 @@ export const Event: MessageFns<Event> = {
       Attachment.encode(v!, writer.uint32(66).fork()).join();
     }
     globalThis.Object.entries(message.metadata).forEach(([key, value]: [string, string]) => {
-      Event_MetadataEntry.encode({ key: key as any, value }, writer.uint32(74).fork()).join();
+      AgentEvent_MetadataEntry.encode({ key: key as any, value }, writer.uint32(74).fork()).join();
     });
     if (message.identity !== "") {
       writer.uint32(82).string(message.identity);
@@ -817,7 +1090,7 @@ export const Event: MessageFns<Event> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Event {
+  decode(input: BinaryReader | Uint8Array, length?: number): AgentEvent {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -826,7 +1099,7 @@ export const Event: MessageFns<Event> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEvent() as any;
+      const message = createBaseAgentEvent() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -899,7 +1172,7 @@ export const Event: MessageFns<Event> = {
               break;
             }
 
-            const entry9 = Event_MetadataEntry.decode(reader, reader.uint32());
+            const entry9 = AgentEvent_MetadataEntry.decode(reader, reader.uint32());
             if (entry9.value !== undefined) {
               globalThis.Object.defineProperty(message.metadata, entry9.key, { value: entry9.value, writable: true, enumerable: true, configurable: true });
             }
@@ -941,11 +1214,11 @@ export const Event: MessageFns<Event> = {
     }
   },
 
-  create(base?: DeepPartial<Event>): Event {
-    return Event.fromPartial(base ?? {});
+  create(base?: DeepPartial<AgentEvent>): AgentEvent {
+    return AgentEvent.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Event>): Event {
-    const message = createBaseEvent() as any;
+  fromPartial(object: DeepPartial<AgentEvent>): AgentEvent {
+    const message = createBaseAgentEvent() as any;
     message.id = object.id ?? "";
     message.source = object.source ?? EventSource.UNSPECIFIED;
     message.content = object.content?.map((e) => Part.fromPartial(e)) || [];
@@ -970,12 +1243,12 @@ export const Event: MessageFns<Event> = {
   },
 };
 
-function createBaseEvent_MetadataEntry(): Event_MetadataEntry {
+function createBaseAgentEvent_MetadataEntry(): AgentEvent_MetadataEntry {
   return { key: "", value: "" };
 }
 
-export const Event_MetadataEntry: MessageFns<Event_MetadataEntry> = {
-  encode(message: Event_MetadataEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const AgentEvent_MetadataEntry: MessageFns<AgentEvent_MetadataEntry> = {
+  encode(message: AgentEvent_MetadataEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.key !== "") {
       writer.uint32(10).string(message.key);
     }
@@ -985,7 +1258,7 @@ export const Event_MetadataEntry: MessageFns<Event_MetadataEntry> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Event_MetadataEntry {
+  decode(input: BinaryReader | Uint8Array, length?: number): AgentEvent_MetadataEntry {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -994,7 +1267,7 @@ export const Event_MetadataEntry: MessageFns<Event_MetadataEntry> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEvent_MetadataEntry() as any;
+      const message = createBaseAgentEvent_MetadataEntry() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1026,11 +1299,11 @@ export const Event_MetadataEntry: MessageFns<Event_MetadataEntry> = {
     }
   },
 
-  create(base?: DeepPartial<Event_MetadataEntry>): Event_MetadataEntry {
-    return Event_MetadataEntry.fromPartial(base ?? {});
+  create(base?: DeepPartial<AgentEvent_MetadataEntry>): AgentEvent_MetadataEntry {
+    return AgentEvent_MetadataEntry.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Event_MetadataEntry>): Event_MetadataEntry {
-    const message = createBaseEvent_MetadataEntry() as any;
+  fromPartial(object: DeepPartial<AgentEvent_MetadataEntry>): AgentEvent_MetadataEntry {
+    const message = createBaseAgentEvent_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
     return message;
@@ -1253,7 +1526,7 @@ export const ModeBlock: MessageFns<ModeBlock> = {
 function createBaseModelConfig(): ModelConfig {
   return {
     temperature: 0,
-    maxTokens: 0,
+    maxTokens: undefined,
     thinking: undefined,
     toolApproval: ToolApproval.UNSPECIFIED,
     recallLimit: 0,
@@ -1267,7 +1540,7 @@ export const ModelConfig: MessageFns<ModelConfig> = {
     if (message.temperature !== 0) {
       writer.uint32(9).double(message.temperature);
     }
-    if (message.maxTokens !== 0) {
+    if (message.maxTokens !== undefined) {
       writer.uint32(16).uint32(message.maxTokens);
     }
     if (message.thinking !== undefined) {
@@ -1375,7 +1648,7 @@ export const ModelConfig: MessageFns<ModelConfig> = {
   fromPartial(object: DeepPartial<ModelConfig>): ModelConfig {
     const message = createBaseModelConfig() as any;
     message.temperature = object.temperature ?? 0;
-    message.maxTokens = object.maxTokens ?? 0;
+    message.maxTokens = object.maxTokens ?? undefined;
     message.thinking = (object.thinking !== undefined && object.thinking !== null)
       ? ThinkingSettings.fromPartial(object.thinking)
       : undefined;
@@ -1387,12 +1660,12 @@ export const ModelConfig: MessageFns<ModelConfig> = {
   },
 };
 
-function createBaseSection(): Section {
+function createBasePromptSection(): PromptSection {
   return { name: "", layer: ConceptualLayer.UNSPECIFIED, offset: 0, length: 0, tokens: 0, truncated: false };
 }
 
-export const Section: MessageFns<Section> = {
-  encode(message: Section, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const PromptSection: MessageFns<PromptSection> = {
+  encode(message: PromptSection, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
@@ -1414,7 +1687,7 @@ export const Section: MessageFns<Section> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Section {
+  decode(input: BinaryReader | Uint8Array, length?: number): PromptSection {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1423,7 +1696,7 @@ export const Section: MessageFns<Section> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSection() as any;
+      const message = createBasePromptSection() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1487,11 +1760,11 @@ export const Section: MessageFns<Section> = {
     }
   },
 
-  create(base?: DeepPartial<Section>): Section {
-    return Section.fromPartial(base ?? {});
+  create(base?: DeepPartial<PromptSection>): PromptSection {
+    return PromptSection.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Section>): Section {
-    const message = createBaseSection() as any;
+  fromPartial(object: DeepPartial<PromptSection>): PromptSection {
+    const message = createBasePromptSection() as any;
     message.name = object.name ?? "";
     message.layer = object.layer ?? ConceptualLayer.UNSPECIFIED;
     message.offset = object.offset ?? 0;
@@ -1512,7 +1785,7 @@ export const SystemLayer: MessageFns<SystemLayer> = {
       writer.uint32(10).string(message.text);
     }
     for (const v of message.sections) {
-      Section.encode(v!, writer.uint32(18).fork()).join();
+      PromptSection.encode(v!, writer.uint32(18).fork()).join();
     }
     if (message.hash.length !== 0) {
       writer.uint32(26).bytes(message.hash);
@@ -1552,7 +1825,7 @@ export const SystemLayer: MessageFns<SystemLayer> = {
               break;
             }
 
-            message.sections.push(Section.decode(reader, reader.uint32()));
+            message.sections.push(PromptSection.decode(reader, reader.uint32()));
             continue;
           }
           case 3: {
@@ -1597,7 +1870,7 @@ export const SystemLayer: MessageFns<SystemLayer> = {
   fromPartial(object: DeepPartial<SystemLayer>): SystemLayer {
     const message = createBaseSystemLayer() as any;
     message.text = object.text ?? "";
-    message.sections = object.sections?.map((e) => Section.fromPartial(e)) || [];
+    message.sections = object.sections?.map((e) => PromptSection.fromPartial(e)) || [];
     message.hash = object.hash ?? Buffer.alloc(0);
     message.tokens = object.tokens ?? 0;
     message.reused = object.reused ?? false;
@@ -2054,13 +2327,13 @@ export const CurrentMessage: MessageFns<CurrentMessage> = {
 };
 
 function createBaseLaneUse(): LaneUse {
-  return { lane: Lane.UNSPECIFIED, share: 0, planned: 0, used: 0 };
+  return { lane: BudgetLane.UNSPECIFIED, share: 0, planned: 0, used: 0 };
 }
 
 export const LaneUse: MessageFns<LaneUse> = {
   encode(message: LaneUse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.lane !== Lane.UNSPECIFIED) {
-      writer.uint32(8).int32(laneToNumber(message.lane));
+    if (message.lane !== BudgetLane.UNSPECIFIED) {
+      writer.uint32(8).int32(budgetLaneToNumber(message.lane));
     }
     if (message.share !== 0) {
       writer.uint32(17).double(message.share);
@@ -2092,7 +2365,7 @@ export const LaneUse: MessageFns<LaneUse> = {
               break;
             }
 
-            message.lane = laneFromJSON(reader.int32());
+            message.lane = budgetLaneFromJSON(reader.int32());
             continue;
           }
           case 2: {
@@ -2136,7 +2409,7 @@ export const LaneUse: MessageFns<LaneUse> = {
   },
   fromPartial(object: DeepPartial<LaneUse>): LaneUse {
     const message = createBaseLaneUse() as any;
-    message.lane = object.lane ?? Lane.UNSPECIFIED;
+    message.lane = object.lane ?? BudgetLane.UNSPECIFIED;
     message.share = object.share ?? 0;
     message.planned = object.planned ?? 0;
     message.used = object.used ?? 0;
@@ -2225,7 +2498,7 @@ function createBaseTokenBudget(): TokenBudget {
     ratio: 0,
     margin: 0,
     calibrationVersion: 0,
-    countedTokens: 0,
+    countedTokens: undefined,
     vocabulary: "",
   };
 }
@@ -2268,7 +2541,7 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     if (message.calibrationVersion !== 0) {
       writer.uint32(96).uint32(message.calibrationVersion);
     }
-    if (message.countedTokens !== 0) {
+    if (message.countedTokens !== undefined) {
       writer.uint32(104).uint32(message.countedTokens);
     }
     if (message.vocabulary !== "") {
@@ -2433,7 +2706,7 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     message.ratio = object.ratio ?? 0;
     message.margin = object.margin ?? 0;
     message.calibrationVersion = object.calibrationVersion ?? 0;
-    message.countedTokens = object.countedTokens ?? 0;
+    message.countedTokens = object.countedTokens ?? undefined;
     message.vocabulary = object.vocabulary ?? "";
     return message;
   },
@@ -2687,6 +2960,11 @@ function createBaseAssembledContext(): AssembledContext {
     historyLayer: undefined,
     hashes: undefined,
     warnings: [],
+    sessionId: "",
+    floors: [],
+    cachePlan: undefined,
+    prefix: undefined,
+    candidates: [],
     sourceEvent: undefined,
   };
 }
@@ -2748,7 +3026,7 @@ export const AssembledContext: MessageFns<AssembledContext> = {
       writer.uint32(144).uint32(message.capsuleVersion);
     }
     for (const v of message.sections) {
-      Section.encode(v!, writer.uint32(154).fork()).join();
+      PromptSection.encode(v!, writer.uint32(154).fork()).join();
     }
     if (message.historyLayer !== undefined) {
       HistoryLayer.encode(message.historyLayer, writer.uint32(162).fork()).join();
@@ -2758,6 +3036,21 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     }
     for (const v of message.warnings) {
       writer.uint32(178).string(v!);
+    }
+    if (message.sessionId !== "") {
+      writer.uint32(186).string(message.sessionId);
+    }
+    for (const v of message.floors) {
+      Floor.encode(v!, writer.uint32(194).fork()).join();
+    }
+    if (message.cachePlan !== undefined) {
+      CachePlan.encode(message.cachePlan, writer.uint32(202).fork()).join();
+    }
+    if (message.prefix !== undefined) {
+      PrefixState.encode(message.prefix, writer.uint32(210).fork()).join();
+    }
+    for (const v of message.candidates) {
+      ContextCandidate.encode(v!, writer.uint32(218).fork()).join();
     }
     if (message.sourceEvent !== undefined) {
       SourceEvent.encode(message.sourceEvent, writer.uint32(242).fork()).join();
@@ -2927,7 +3220,7 @@ export const AssembledContext: MessageFns<AssembledContext> = {
               break;
             }
 
-            message.sections.push(Section.decode(reader, reader.uint32()));
+            message.sections.push(PromptSection.decode(reader, reader.uint32()));
             continue;
           }
           case 20: {
@@ -2952,6 +3245,46 @@ export const AssembledContext: MessageFns<AssembledContext> = {
             }
 
             message.warnings.push(reader.string());
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.sessionId = reader.string();
+            continue;
+          }
+          case 24: {
+            if (tag !== 194) {
+              break;
+            }
+
+            message.floors.push(Floor.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 25: {
+            if (tag !== 202) {
+              break;
+            }
+
+            message.cachePlan = CachePlan.decode(reader, reader.uint32());
+            continue;
+          }
+          case 26: {
+            if (tag !== 210) {
+              break;
+            }
+
+            message.prefix = PrefixState.decode(reader, reader.uint32());
+            continue;
+          }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.candidates.push(ContextCandidate.decode(reader, reader.uint32()));
             continue;
           }
           case 30: {
@@ -3003,7 +3336,7 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     message.assemblyId = object.assemblyId ?? "";
     message.capsule = object.capsule ?? "";
     message.capsuleVersion = object.capsuleVersion ?? 0;
-    message.sections = object.sections?.map((e) => Section.fromPartial(e)) || [];
+    message.sections = object.sections?.map((e) => PromptSection.fromPartial(e)) || [];
     message.historyLayer = (object.historyLayer !== undefined && object.historyLayer !== null)
       ? HistoryLayer.fromPartial(object.historyLayer)
       : undefined;
@@ -3011,6 +3344,15 @@ export const AssembledContext: MessageFns<AssembledContext> = {
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
     message.warnings = object.warnings?.map((e) => e) || [];
+    message.sessionId = object.sessionId ?? "";
+    message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
+    message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
+      ? CachePlan.fromPartial(object.cachePlan)
+      : undefined;
+    message.prefix = (object.prefix !== undefined && object.prefix !== null)
+      ? PrefixState.fromPartial(object.prefix)
+      : undefined;
+    message.candidates = object.candidates?.map((e) => ContextCandidate.fromPartial(e)) || [];
     message.sourceEvent = (object.sourceEvent !== undefined && object.sourceEvent !== null)
       ? SourceEvent.fromPartial(object.sourceEvent)
       : undefined;
@@ -3018,21 +3360,21 @@ export const AssembledContext: MessageFns<AssembledContext> = {
   },
 };
 
-function createBaseCandidate(): Candidate {
+function createBaseContextCandidate(): ContextCandidate {
   return {
     name: "",
     layer: ConceptualLayer.UNSPECIFIED,
     physical: PhysicalLayer.UNSPECIFIED,
-    lane: Lane.UNSPECIFIED,
+    lane: BudgetLane.UNSPECIFIED,
     tokens: 0,
     kept: false,
-    rule: "",
+    rule: CandidateRule.UNSPECIFIED,
     detail: "",
   };
 }
 
-export const Candidate: MessageFns<Candidate> = {
-  encode(message: Candidate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ContextCandidate: MessageFns<ContextCandidate> = {
+  encode(message: ContextCandidate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
     }
@@ -3042,8 +3384,8 @@ export const Candidate: MessageFns<Candidate> = {
     if (message.physical !== PhysicalLayer.UNSPECIFIED) {
       writer.uint32(24).int32(physicalLayerToNumber(message.physical));
     }
-    if (message.lane !== Lane.UNSPECIFIED) {
-      writer.uint32(32).int32(laneToNumber(message.lane));
+    if (message.lane !== BudgetLane.UNSPECIFIED) {
+      writer.uint32(32).int32(budgetLaneToNumber(message.lane));
     }
     if (message.tokens !== 0) {
       writer.uint32(40).uint32(message.tokens);
@@ -3051,8 +3393,8 @@ export const Candidate: MessageFns<Candidate> = {
     if (message.kept !== false) {
       writer.uint32(48).bool(message.kept);
     }
-    if (message.rule !== "") {
-      writer.uint32(58).string(message.rule);
+    if (message.rule !== CandidateRule.UNSPECIFIED) {
+      writer.uint32(72).int32(candidateRuleToNumber(message.rule));
     }
     if (message.detail !== "") {
       writer.uint32(66).string(message.detail);
@@ -3060,7 +3402,7 @@ export const Candidate: MessageFns<Candidate> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Candidate {
+  decode(input: BinaryReader | Uint8Array, length?: number): ContextCandidate {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -3069,7 +3411,7 @@ export const Candidate: MessageFns<Candidate> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCandidate() as any;
+      const message = createBaseContextCandidate() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -3102,7 +3444,7 @@ export const Candidate: MessageFns<Candidate> = {
               break;
             }
 
-            message.lane = laneFromJSON(reader.int32());
+            message.lane = budgetLaneFromJSON(reader.int32());
             continue;
           }
           case 5: {
@@ -3121,12 +3463,12 @@ export const Candidate: MessageFns<Candidate> = {
             message.kept = reader.bool();
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
+          case 9: {
+            if (tag !== 72) {
               break;
             }
 
-            message.rule = reader.string();
+            message.rule = candidateRuleFromJSON(reader.int32());
             continue;
           }
           case 8: {
@@ -3149,31 +3491,31 @@ export const Candidate: MessageFns<Candidate> = {
     }
   },
 
-  create(base?: DeepPartial<Candidate>): Candidate {
-    return Candidate.fromPartial(base ?? {});
+  create(base?: DeepPartial<ContextCandidate>): ContextCandidate {
+    return ContextCandidate.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Candidate>): Candidate {
-    const message = createBaseCandidate() as any;
+  fromPartial(object: DeepPartial<ContextCandidate>): ContextCandidate {
+    const message = createBaseContextCandidate() as any;
     message.name = object.name ?? "";
     message.layer = object.layer ?? ConceptualLayer.UNSPECIFIED;
     message.physical = object.physical ?? PhysicalLayer.UNSPECIFIED;
-    message.lane = object.lane ?? Lane.UNSPECIFIED;
+    message.lane = object.lane ?? BudgetLane.UNSPECIFIED;
     message.tokens = object.tokens ?? 0;
     message.kept = object.kept ?? false;
-    message.rule = object.rule ?? "";
+    message.rule = object.rule ?? CandidateRule.UNSPECIFIED;
     message.detail = object.detail ?? "";
     return message;
   },
 };
 
 function createBaseInputHash(): InputHash {
-  return { kind: "", name: "", version: 0, hash: Buffer.alloc(0) };
+  return { kind: InputKind.UNSPECIFIED, name: "", version: 0, hash: Buffer.alloc(0) };
 }
 
 export const InputHash: MessageFns<InputHash> = {
   encode(message: InputHash, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.kind !== "") {
-      writer.uint32(10).string(message.kind);
+    if (message.kind !== InputKind.UNSPECIFIED) {
+      writer.uint32(40).int32(inputKindToNumber(message.kind));
     }
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
@@ -3200,12 +3542,12 @@ export const InputHash: MessageFns<InputHash> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
+          case 5: {
+            if (tag !== 40) {
               break;
             }
 
-            message.kind = reader.string();
+            message.kind = inputKindFromJSON(reader.int32());
             continue;
           }
           case 2: {
@@ -3249,7 +3591,7 @@ export const InputHash: MessageFns<InputHash> = {
   },
   fromPartial(object: DeepPartial<InputHash>): InputHash {
     const message = createBaseInputHash() as any;
-    message.kind = object.kind ?? "";
+    message.kind = object.kind ?? InputKind.UNSPECIFIED;
     message.name = object.name ?? "";
     message.version = object.version ?? 0;
     message.hash = object.hash ?? Buffer.alloc(0);
@@ -3257,9 +3599,100 @@ export const InputHash: MessageFns<InputHash> = {
   },
 };
 
+function createBaseLayerBytes(): LayerBytes {
+  return { tools: 0, system: 0, history: 0, current: 0 };
+}
+
+export const LayerBytes: MessageFns<LayerBytes> = {
+  encode(message: LayerBytes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tools !== 0) {
+      writer.uint32(8).uint32(message.tools);
+    }
+    if (message.system !== 0) {
+      writer.uint32(16).uint32(message.system);
+    }
+    if (message.history !== 0) {
+      writer.uint32(24).uint64(message.history);
+    }
+    if (message.current !== 0) {
+      writer.uint32(32).uint32(message.current);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LayerBytes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLayerBytes() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.tools = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.system = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.history = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.current = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LayerBytes>): LayerBytes {
+    return LayerBytes.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LayerBytes>): LayerBytes {
+    const message = createBaseLayerBytes() as any;
+    message.tools = object.tools ?? 0;
+    message.system = object.system ?? 0;
+    message.history = object.history ?? 0;
+    message.current = object.current ?? 0;
+    return message;
+  },
+};
+
 function createBaseReceipt(): Receipt {
   return {
-    id: "",
+    assemblyId: "",
     sessionId: "",
     parentTurnId: "",
     role: AgentRole.UNSPECIFIED,
@@ -3270,7 +3703,7 @@ function createBaseReceipt(): Receipt {
     sections: [],
     historyLayer: undefined,
     hashes: undefined,
-    layerBytes: [],
+    layerBytes: undefined,
     floors: [],
     warnings: [],
     createTime: undefined,
@@ -3282,8 +3715,8 @@ function createBaseReceipt(): Receipt {
 
 export const Receipt: MessageFns<Receipt> = {
   encode(message: Receipt, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
+    if (message.assemblyId !== "") {
+      writer.uint32(10).string(message.assemblyId);
     }
     if (message.sessionId !== "") {
       writer.uint32(18).string(message.sessionId);
@@ -3298,7 +3731,7 @@ export const Receipt: MessageFns<Receipt> = {
       writer.uint32(42).string(message.model);
     }
     for (const v of message.candidates) {
-      Candidate.encode(v!, writer.uint32(50).fork()).join();
+      ContextCandidate.encode(v!, writer.uint32(50).fork()).join();
     }
     for (const v of message.inputs) {
       InputHash.encode(v!, writer.uint32(58).fork()).join();
@@ -3307,7 +3740,7 @@ export const Receipt: MessageFns<Receipt> = {
       TokenBudget.encode(message.budget, writer.uint32(66).fork()).join();
     }
     for (const v of message.sections) {
-      Section.encode(v!, writer.uint32(74).fork()).join();
+      PromptSection.encode(v!, writer.uint32(74).fork()).join();
     }
     if (message.historyLayer !== undefined) {
       HistoryLayer.encode(message.historyLayer, writer.uint32(82).fork()).join();
@@ -3315,15 +3748,11 @@ export const Receipt: MessageFns<Receipt> = {
     if (message.hashes !== undefined) {
       ContextHashes.encode(message.hashes, writer.uint32(90).fork()).join();
     }
-    if (message.layerBytes.length !== 0) {
-      writer.uint32(98).fork();
-      for (const v of message.layerBytes) {
-        writer.uint32(v);
-      }
-      writer.join();
+    if (message.layerBytes !== undefined) {
+      LayerBytes.encode(message.layerBytes, writer.uint32(146).fork()).join();
     }
     for (const v of message.floors) {
-      writer.uint32(106).string(v!);
+      Floor.encode(v!, writer.uint32(154).fork()).join();
     }
     for (const v of message.warnings) {
       writer.uint32(114).string(v!);
@@ -3338,7 +3767,7 @@ export const Receipt: MessageFns<Receipt> = {
       PrefixState.encode(message.prefix, writer.uint32(138).fork()).join();
     }
     if (message.injectedSystem !== undefined) {
-      InjectedSystem.encode(message.injectedSystem, writer.uint32(146).fork()).join();
+      InjectedSystem.encode(message.injectedSystem, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -3361,7 +3790,7 @@ export const Receipt: MessageFns<Receipt> = {
               break;
             }
 
-            message.id = reader.string();
+            message.assemblyId = reader.string();
             continue;
           }
           case 2: {
@@ -3401,7 +3830,7 @@ export const Receipt: MessageFns<Receipt> = {
               break;
             }
 
-            message.candidates.push(Candidate.decode(reader, reader.uint32()));
+            message.candidates.push(ContextCandidate.decode(reader, reader.uint32()));
             continue;
           }
           case 7: {
@@ -3425,7 +3854,7 @@ export const Receipt: MessageFns<Receipt> = {
               break;
             }
 
-            message.sections.push(Section.decode(reader, reader.uint32()));
+            message.sections.push(PromptSection.decode(reader, reader.uint32()));
             continue;
           }
           case 10: {
@@ -3444,30 +3873,20 @@ export const Receipt: MessageFns<Receipt> = {
             message.hashes = ContextHashes.decode(reader, reader.uint32());
             continue;
           }
-          case 12: {
-            if (tag === 96) {
-              message.layerBytes.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 98) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.layerBytes.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 13: {
-            if (tag !== 106) {
+          case 18: {
+            if (tag !== 146) {
               break;
             }
 
-            message.floors.push(reader.string());
+            message.layerBytes = LayerBytes.decode(reader, reader.uint32());
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.floors.push(Floor.decode(reader, reader.uint32()));
             continue;
           }
           case 14: {
@@ -3502,8 +3921,8 @@ export const Receipt: MessageFns<Receipt> = {
             message.prefix = PrefixState.decode(reader, reader.uint32());
             continue;
           }
-          case 18: {
-            if (tag !== 146) {
+          case 20: {
+            if (tag !== 162) {
               break;
             }
 
@@ -3527,25 +3946,27 @@ export const Receipt: MessageFns<Receipt> = {
   },
   fromPartial(object: DeepPartial<Receipt>): Receipt {
     const message = createBaseReceipt() as any;
-    message.id = object.id ?? "";
+    message.assemblyId = object.assemblyId ?? "";
     message.sessionId = object.sessionId ?? "";
     message.parentTurnId = object.parentTurnId ?? "";
     message.role = object.role ?? AgentRole.UNSPECIFIED;
     message.model = object.model ?? "";
-    message.candidates = object.candidates?.map((e) => Candidate.fromPartial(e)) || [];
+    message.candidates = object.candidates?.map((e) => ContextCandidate.fromPartial(e)) || [];
     message.inputs = object.inputs?.map((e) => InputHash.fromPartial(e)) || [];
     message.budget = (object.budget !== undefined && object.budget !== null)
       ? TokenBudget.fromPartial(object.budget)
       : undefined;
-    message.sections = object.sections?.map((e) => Section.fromPartial(e)) || [];
+    message.sections = object.sections?.map((e) => PromptSection.fromPartial(e)) || [];
     message.historyLayer = (object.historyLayer !== undefined && object.historyLayer !== null)
       ? HistoryLayer.fromPartial(object.historyLayer)
       : undefined;
     message.hashes = (object.hashes !== undefined && object.hashes !== null)
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
-    message.layerBytes = object.layerBytes?.map((e) => e) || [];
-    message.floors = object.floors?.map((e) => e) || [];
+    message.layerBytes = (object.layerBytes !== undefined && object.layerBytes !== null)
+      ? LayerBytes.fromPartial(object.layerBytes)
+      : undefined;
+    message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
     message.warnings = object.warnings?.map((e) => e) || [];
     message.createTime = object.createTime ?? undefined;
     message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
@@ -3581,6 +4002,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 export interface MessageFns<T> {

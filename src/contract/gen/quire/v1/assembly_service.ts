@@ -21,10 +21,10 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import {
+  AgentEvent,
   AssembledContext,
   ContextHashes,
   CurrentMessage,
-  Event,
   HistoryLayer,
   HistoryReplay,
   historyReplayFromJSON,
@@ -38,17 +38,94 @@ import {
   ToolsLayer,
 } from "./assembly.js";
 import { LaneShares } from "./capsule.js";
-import { CompactionEvent, CompactionTurn } from "./compaction.js";
+import { CompactionEvent, CompactionTurn, Floor } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { Message } from "./message.js";
 import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./origin.js";
-import { CachePlan, CacheTurn, CacheUse, PrefixState } from "./prompt_cache.js";
+import {
+  CacheKind,
+  cacheKindFromJSON,
+  cacheKindToNumber,
+  CachePlan,
+  CacheTurn,
+  CacheUse,
+  ContextChange,
+  PrefixState,
+} from "./prompt_cache.js";
 import { BodyFormat, bodyFormatFromJSON, bodyFormatToNumber, BodyProblem, RenderedBody } from "./rendering.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/assembly_service.proto";
+
+/** ContextLayer is a part of a context, in the order in which a provider reads them. */
+export const ContextLayer = {
+  /** UNSPECIFIED - CONTEXT_LAYER_UNSPECIFIED is no layer. */
+  UNSPECIFIED: "CONTEXT_LAYER_UNSPECIFIED",
+  /** TOOLS - CONTEXT_LAYER_TOOLS is the tools. */
+  TOOLS: "CONTEXT_LAYER_TOOLS",
+  /** SYSTEM - CONTEXT_LAYER_SYSTEM is the system prompt. */
+  SYSTEM: "CONTEXT_LAYER_SYSTEM",
+  /** HISTORY - CONTEXT_LAYER_HISTORY is the history. */
+  HISTORY: "CONTEXT_LAYER_HISTORY",
+  /** CURRENT - CONTEXT_LAYER_CURRENT is the current message. */
+  CURRENT: "CONTEXT_LAYER_CURRENT",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type ContextLayer = typeof ContextLayer[keyof typeof ContextLayer];
+
+export namespace ContextLayer {
+  export type UNSPECIFIED = typeof ContextLayer.UNSPECIFIED;
+  export type TOOLS = typeof ContextLayer.TOOLS;
+  export type SYSTEM = typeof ContextLayer.SYSTEM;
+  export type HISTORY = typeof ContextLayer.HISTORY;
+  export type CURRENT = typeof ContextLayer.CURRENT;
+  export type UNRECOGNIZED = typeof ContextLayer.UNRECOGNIZED;
+}
+
+export function contextLayerFromJSON(object: any): ContextLayer {
+  switch (object) {
+    case 0:
+    case "CONTEXT_LAYER_UNSPECIFIED":
+      return ContextLayer.UNSPECIFIED;
+    case 1:
+    case "CONTEXT_LAYER_TOOLS":
+      return ContextLayer.TOOLS;
+    case 2:
+    case "CONTEXT_LAYER_SYSTEM":
+      return ContextLayer.SYSTEM;
+    case 3:
+    case "CONTEXT_LAYER_HISTORY":
+      return ContextLayer.HISTORY;
+    case 4:
+    case "CONTEXT_LAYER_CURRENT":
+      return ContextLayer.CURRENT;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return ContextLayer.UNRECOGNIZED;
+  }
+}
+
+export function contextLayerToNumber(object: ContextLayer): number {
+  switch (object) {
+    case ContextLayer.UNSPECIFIED:
+      return 0;
+    case ContextLayer.TOOLS:
+      return 1;
+    case ContextLayer.SYSTEM:
+      return 2;
+    case ContextLayer.HISTORY:
+      return 3;
+    case ContextLayer.CURRENT:
+      return 4;
+    case ContextLayer.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
 
 /** ContextRequest says what a context is for. What it leaves out is what the session remembers (`Session.defaults`), if it does. */
 export interface ContextRequest {
@@ -69,7 +146,7 @@ export interface ContextRequest {
     | undefined;
   /** event is what the agent answers to. Required without `active_turn_id`. */
   readonly event:
-    | Event
+    | AgentEvent
     | undefined;
   /** workspace is the workspace's name: at most 256 characters. The session's when absent, none when empty. */
   readonly workspace?:
@@ -99,8 +176,10 @@ export interface ContextRequest {
   readonly model?:
     | string
     | undefined;
-  /** provider is the provider's name: at most 64 characters. The session's when empty, else the capsule's. */
-  readonly provider: string;
+  /** provider is the provider's name: at most 64 characters. The session's when absent, else the capsule's. */
+  readonly provider?:
+    | string
+    | undefined;
   /** settings are stronger than the capsule's and the server's. */
   readonly settings:
     | ContextSettings
@@ -155,7 +234,7 @@ export interface AssembleResponse {
   readonly event:
     | //
     /** resolved is sent first. */
-    { readonly $case: "resolved"; readonly value: Resolved }
+    { readonly $case: "resolved"; readonly value: AssemblyResolved }
     | //
     /** tools are the tools that remain. */
     { readonly $case: "tools"; readonly value: ToolsLayer }
@@ -176,12 +255,12 @@ export interface AssembleResponse {
     { readonly $case: "rendered"; readonly value: RenderedBody }
     | //
     /** completed is sent last. */
-    { readonly $case: "completed"; readonly value: Completed }
+    { readonly $case: "completed"; readonly value: AssemblyCompleted }
     | undefined;
 }
 
-/** Resolved says what the request came to. */
-export interface Resolved {
+/** AssemblyResolved says what the request came to. */
+export interface AssemblyResolved {
   /** assembly_id names this assembly. */
   readonly assemblyId: string;
   /** session_id is the session's id. */
@@ -224,8 +303,8 @@ export interface HistoryBatch {
   readonly layer: HistoryLayer | undefined;
 }
 
-/** Completed ends an assembly. */
-export interface Completed {
+/** AssemblyCompleted ends an assembly. */
+export interface AssemblyCompleted {
   /** budget is what the context may use and does. */
   readonly budget:
     | TokenBudget
@@ -234,12 +313,14 @@ export interface Completed {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** receipt_id reads the receipt; empty after a dry run. */
-  readonly receiptId: string;
+  /** assembly_id reads the receipt; absent after a dry run, which keeps none. */
+  readonly assemblyId?:
+    | string
+    | undefined;
   /** warnings are what the caller should know. */
   readonly warnings: readonly string[];
   /** floors are the steps in which what is never cut had to give way, in order. */
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
   /** cache_plan is what the provider's prompt cache will do for the context. */
   readonly cachePlan:
     | CachePlan
@@ -251,7 +332,11 @@ export interface Completed {
 /** BuildContextRequest asks for a context at once. */
 export interface BuildContextRequest {
   /** context says what it is for. `have` is passed over: the whole context is given. */
-  readonly context: ContextRequest | undefined;
+  readonly context:
+    | ContextRequest
+    | undefined;
+  /** include_candidates gives the receipt's candidates, too: everything that could have gone in. */
+  readonly includeCandidates: boolean;
 }
 
 /** BuildContextResponse is the answer to BuildContext. */
@@ -268,8 +353,10 @@ export interface BuildContextResponse {
 export interface ReportOverflowRequest {
   /** request_id makes the call idempotent: at most 128 characters. */
   readonly requestId: string;
-  /** assembly_id is the assembly whose context was refused: 36 characters. */
-  readonly assemblyId: string;
+  /** assembly_id is the assembly whose context was refused: 36 characters. Required. */
+  readonly assemblyId?:
+    | string
+    | undefined;
   /** reported_tokens is what the model said the context came to, if it did; 0 otherwise. */
   readonly reportedTokens: number;
 }
@@ -282,8 +369,8 @@ export interface ReportOverflowResponse {
 
 /** GetReceiptRequest asks for a receipt. */
 export interface GetReceiptRequest {
-  /** receipt_id is the assembly's id: 36 characters. */
-  readonly receiptId: string;
+  /** assembly_id is the assembly: 36 characters. Required. */
+  readonly assemblyId?: string | undefined;
 }
 
 /** GetReceiptResponse is the answer to GetReceipt. */
@@ -294,10 +381,12 @@ export interface GetReceiptResponse {
 
 /** CompareReceiptsRequest asks where two contexts differ. */
 export interface CompareReceiptsRequest {
-  /** first_receipt_id is the earlier one: 36 characters. */
-  readonly firstReceiptId: string;
-  /** second_receipt_id is the later one: 36 characters. */
-  readonly secondReceiptId: string;
+  /** first_assembly_id is the earlier one: 36 characters. Required. */
+  readonly firstAssemblyId?:
+    | string
+    | undefined;
+  /** second_assembly_id is the later one: 36 characters. Required. */
+  readonly secondAssemblyId?: string | undefined;
 }
 
 /** CompareReceiptsResponse is the answer to CompareReceipts. */
@@ -308,18 +397,22 @@ export interface CompareReceiptsResponse {
   readonly extends: boolean;
   /** first_difference is the first byte that differs, counted over tools, system prompt, history and current message as encoded. */
   readonly firstDifference: number;
-  /** layer is where that byte stands: "tools", "system", "history" or "current". */
-  readonly layer: string;
-  /** section is what caused it: a section of the system prompt, a tool, the cut, or a turn. */
-  readonly section: string;
+  /** layer is where that byte stands; UNSPECIFIED when they are equal. */
+  readonly layer: ContextLayer;
+  /** cause is what made it differ; absent when they are equal. */
+  readonly cause:
+    | ContextChange
+    | undefined;
   /** changed_inputs are the inputs that differ. */
   readonly changedInputs: readonly InputHash[];
 }
 
 /** ReplayContextRequest asks for a past context. */
 export interface ReplayContextRequest {
-  /** receipt_id is the assembly's id: 36 characters. */
-  readonly receiptId: string;
+  /** assembly_id is the assembly: 36 characters. Required. */
+  readonly assemblyId?:
+    | string
+    | undefined;
   /** render asks for the provider's request body, too. */
   readonly render: BodyFormat;
 }
@@ -396,8 +489,10 @@ export interface ModelInfo {
   readonly provider: string;
   /** context_tokens is its whole window. */
   readonly contextTokens: number;
-  /** input_tokens is what of it may be input, if that is less; 0 otherwise. */
-  readonly inputTokens: number;
+  /** input_tokens is what of it may be input, if that is less; absent otherwise. */
+  readonly inputTokens?:
+    | number
+    | undefined;
   /** output_tokens is the most that it answers with. */
   readonly outputTokens: number;
   /** exact says that its tokens are counted and not estimated. */
@@ -410,8 +505,8 @@ export interface ModelInfo {
   readonly evidence: number;
   /** calibration_version is which calibration it is; 0 when it is the catalogue's. */
   readonly calibrationVersion: number;
-  /** cache_kind is how its prompt cache works, as in CachePlan. */
-  readonly cacheKind: string;
+  /** cache_kind is how its prompt cache works. */
+  readonly cacheKind: CacheKind;
   /** cache_min_tokens is the shortest prefix that is kept. */
   readonly cacheMinTokens: number;
   /** cache_ttl_seconds is how long it is kept. */
@@ -454,7 +549,7 @@ function createBaseContextRequest(): ContextRequest {
     task: "",
     scopedCapabilities: [],
     model: undefined,
-    provider: "",
+    provider: undefined,
     settings: undefined,
     maxContextTokens: undefined,
     replay: HistoryReplay.UNSPECIFIED,
@@ -482,7 +577,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
       writer.uint32(32).int32(agentRoleToNumber(message.role));
     }
     if (message.event !== undefined) {
-      Event.encode(message.event, writer.uint32(42).fork()).join();
+      AgentEvent.encode(message.event, writer.uint32(42).fork()).join();
     }
     if (message.workspace !== undefined) {
       writer.uint32(50).string(message.workspace);
@@ -511,7 +606,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     if (message.model !== undefined) {
       writer.uint32(114).string(message.model);
     }
-    if (message.provider !== "") {
+    if (message.provider !== undefined) {
       writer.uint32(122).string(message.provider);
     }
     if (message.settings !== undefined) {
@@ -594,7 +689,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
               break;
             }
 
-            message.event = Event.decode(reader, reader.uint32());
+            message.event = AgentEvent.decode(reader, reader.uint32());
             continue;
           }
           case 6: {
@@ -770,7 +865,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     message.capsule = object.capsule ?? undefined;
     message.capsuleVersion = object.capsuleVersion ?? 0;
     message.role = object.role ?? undefined;
-    message.event = (object.event !== undefined && object.event !== null) ? Event.fromPartial(object.event) : undefined;
+    message.event = (object.event !== undefined && object.event !== null)
+      ? AgentEvent.fromPartial(object.event)
+      : undefined;
     message.workspace = object.workspace ?? undefined;
     message.toolset = object.toolset ?? undefined;
     message.tools = object.tools?.map((e) => Tool.fromPartial(e)) || [];
@@ -780,7 +877,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     message.task = object.task ?? "";
     message.scopedCapabilities = object.scopedCapabilities?.map((e) => e) || [];
     message.model = object.model ?? undefined;
-    message.provider = object.provider ?? "";
+    message.provider = object.provider ?? undefined;
     message.settings = (object.settings !== undefined && object.settings !== null)
       ? ContextSettings.fromPartial(object.settings)
       : undefined;
@@ -974,7 +1071,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
   encode(message: AssembleResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.event?.$case) {
       case "resolved":
-        Resolved.encode(message.event.value, writer.uint32(10).fork()).join();
+        AssemblyResolved.encode(message.event.value, writer.uint32(10).fork()).join();
         break;
       case "tools":
         ToolsLayer.encode(message.event.value, writer.uint32(18).fork()).join();
@@ -995,7 +1092,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
         RenderedBody.encode(message.event.value, writer.uint32(66).fork()).join();
         break;
       case "completed":
-        Completed.encode(message.event.value, writer.uint32(74).fork()).join();
+        AssemblyCompleted.encode(message.event.value, writer.uint32(74).fork()).join();
         break;
     }
     return writer;
@@ -1019,7 +1116,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
               break;
             }
 
-            message.event = { $case: "resolved", value: Resolved.decode(reader, reader.uint32()) };
+            message.event = { $case: "resolved", value: AssemblyResolved.decode(reader, reader.uint32()) };
             continue;
           }
           case 2: {
@@ -1075,7 +1172,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
               break;
             }
 
-            message.event = { $case: "completed", value: Completed.decode(reader, reader.uint32()) };
+            message.event = { $case: "completed", value: AssemblyCompleted.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -1098,7 +1195,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
     switch (object.event?.$case) {
       case "resolved": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "resolved", value: Resolved.fromPartial(object.event.value) };
+          message.event = { $case: "resolved", value: AssemblyResolved.fromPartial(object.event.value) };
         }
         break;
       }
@@ -1140,7 +1237,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       }
       case "completed": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "completed", value: Completed.fromPartial(object.event.value) };
+          message.event = { $case: "completed", value: AssemblyCompleted.fromPartial(object.event.value) };
         }
         break;
       }
@@ -1149,7 +1246,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
   },
 };
 
-function createBaseResolved(): Resolved {
+function createBaseAssemblyResolved(): AssemblyResolved {
   return {
     assemblyId: "",
     sessionId: "",
@@ -1167,8 +1264,8 @@ function createBaseResolved(): Resolved {
   };
 }
 
-export const Resolved: MessageFns<Resolved> = {
-  encode(message: Resolved, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const AssemblyResolved: MessageFns<AssemblyResolved> = {
+  encode(message: AssemblyResolved, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.assemblyId !== "") {
       writer.uint32(10).string(message.assemblyId);
     }
@@ -1211,7 +1308,7 @@ export const Resolved: MessageFns<Resolved> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Resolved {
+  decode(input: BinaryReader | Uint8Array, length?: number): AssemblyResolved {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1220,7 +1317,7 @@ export const Resolved: MessageFns<Resolved> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResolved() as any;
+      const message = createBaseAssemblyResolved() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1340,11 +1437,11 @@ export const Resolved: MessageFns<Resolved> = {
     }
   },
 
-  create(base?: DeepPartial<Resolved>): Resolved {
-    return Resolved.fromPartial(base ?? {});
+  create(base?: DeepPartial<AssemblyResolved>): AssemblyResolved {
+    return AssemblyResolved.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Resolved>): Resolved {
-    const message = createBaseResolved() as any;
+  fromPartial(object: DeepPartial<AssemblyResolved>): AssemblyResolved {
+    const message = createBaseAssemblyResolved() as any;
     message.assemblyId = object.assemblyId ?? "";
     message.sessionId = object.sessionId ?? "";
     message.sessionLabel = object.sessionLabel ?? "";
@@ -1437,11 +1534,11 @@ export const HistoryBatch: MessageFns<HistoryBatch> = {
   },
 };
 
-function createBaseCompleted(): Completed {
+function createBaseAssemblyCompleted(): AssemblyCompleted {
   return {
     budget: undefined,
     hashes: undefined,
-    receiptId: "",
+    assemblyId: undefined,
     warnings: [],
     floors: [],
     cachePlan: undefined,
@@ -1449,22 +1546,22 @@ function createBaseCompleted(): Completed {
   };
 }
 
-export const Completed: MessageFns<Completed> = {
-  encode(message: Completed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const AssemblyCompleted: MessageFns<AssemblyCompleted> = {
+  encode(message: AssemblyCompleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.budget !== undefined) {
       TokenBudget.encode(message.budget, writer.uint32(10).fork()).join();
     }
     if (message.hashes !== undefined) {
       ContextHashes.encode(message.hashes, writer.uint32(18).fork()).join();
     }
-    if (message.receiptId !== "") {
-      writer.uint32(26).string(message.receiptId);
+    if (message.assemblyId !== undefined) {
+      writer.uint32(26).string(message.assemblyId);
     }
     for (const v of message.warnings) {
       writer.uint32(34).string(v!);
     }
     for (const v of message.floors) {
-      writer.uint32(42).string(v!);
+      Floor.encode(v!, writer.uint32(42).fork()).join();
     }
     if (message.cachePlan !== undefined) {
       CachePlan.encode(message.cachePlan, writer.uint32(50).fork()).join();
@@ -1475,7 +1572,7 @@ export const Completed: MessageFns<Completed> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Completed {
+  decode(input: BinaryReader | Uint8Array, length?: number): AssemblyCompleted {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1484,7 +1581,7 @@ export const Completed: MessageFns<Completed> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCompleted() as any;
+      const message = createBaseAssemblyCompleted() as any;
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1509,7 +1606,7 @@ export const Completed: MessageFns<Completed> = {
               break;
             }
 
-            message.receiptId = reader.string();
+            message.assemblyId = reader.string();
             continue;
           }
           case 4: {
@@ -1525,7 +1622,7 @@ export const Completed: MessageFns<Completed> = {
               break;
             }
 
-            message.floors.push(reader.string());
+            message.floors.push(Floor.decode(reader, reader.uint32()));
             continue;
           }
           case 6: {
@@ -1556,20 +1653,20 @@ export const Completed: MessageFns<Completed> = {
     }
   },
 
-  create(base?: DeepPartial<Completed>): Completed {
-    return Completed.fromPartial(base ?? {});
+  create(base?: DeepPartial<AssemblyCompleted>): AssemblyCompleted {
+    return AssemblyCompleted.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<Completed>): Completed {
-    const message = createBaseCompleted() as any;
+  fromPartial(object: DeepPartial<AssemblyCompleted>): AssemblyCompleted {
+    const message = createBaseAssemblyCompleted() as any;
     message.budget = (object.budget !== undefined && object.budget !== null)
       ? TokenBudget.fromPartial(object.budget)
       : undefined;
     message.hashes = (object.hashes !== undefined && object.hashes !== null)
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
-    message.receiptId = object.receiptId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     message.warnings = object.warnings?.map((e) => e) || [];
-    message.floors = object.floors?.map((e) => e) || [];
+    message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
     message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
       ? CachePlan.fromPartial(object.cachePlan)
       : undefined;
@@ -1581,13 +1678,16 @@ export const Completed: MessageFns<Completed> = {
 };
 
 function createBaseBuildContextRequest(): BuildContextRequest {
-  return { context: undefined };
+  return { context: undefined, includeCandidates: false };
 }
 
 export const BuildContextRequest: MessageFns<BuildContextRequest> = {
   encode(message: BuildContextRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.context !== undefined) {
       ContextRequest.encode(message.context, writer.uint32(10).fork()).join();
+    }
+    if (message.includeCandidates !== false) {
+      writer.uint32(16).bool(message.includeCandidates);
     }
     return writer;
   },
@@ -1613,6 +1713,14 @@ export const BuildContextRequest: MessageFns<BuildContextRequest> = {
             message.context = ContextRequest.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.includeCandidates = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1633,6 +1741,7 @@ export const BuildContextRequest: MessageFns<BuildContextRequest> = {
     message.context = (object.context !== undefined && object.context !== null)
       ? ContextRequest.fromPartial(object.context)
       : undefined;
+    message.includeCandidates = object.includeCandidates ?? false;
     return message;
   },
 };
@@ -1709,7 +1818,7 @@ export const BuildContextResponse: MessageFns<BuildContextResponse> = {
 };
 
 function createBaseReportOverflowRequest(): ReportOverflowRequest {
-  return { requestId: "", assemblyId: "", reportedTokens: 0 };
+  return { requestId: "", assemblyId: undefined, reportedTokens: 0 };
 }
 
 export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
@@ -1717,7 +1826,7 @@ export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
     if (message.requestId !== "") {
       writer.uint32(10).string(message.requestId);
     }
-    if (message.assemblyId !== "") {
+    if (message.assemblyId !== undefined) {
       writer.uint32(18).string(message.assemblyId);
     }
     if (message.reportedTokens !== 0) {
@@ -1781,7 +1890,7 @@ export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
   fromPartial(object: DeepPartial<ReportOverflowRequest>): ReportOverflowRequest {
     const message = createBaseReportOverflowRequest() as any;
     message.requestId = object.requestId ?? "";
-    message.assemblyId = object.assemblyId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     message.reportedTokens = object.reportedTokens ?? 0;
     return message;
   },
@@ -1845,13 +1954,13 @@ export const ReportOverflowResponse: MessageFns<ReportOverflowResponse> = {
 };
 
 function createBaseGetReceiptRequest(): GetReceiptRequest {
-  return { receiptId: "" };
+  return { assemblyId: undefined };
 }
 
 export const GetReceiptRequest: MessageFns<GetReceiptRequest> = {
   encode(message: GetReceiptRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.receiptId !== "") {
-      writer.uint32(10).string(message.receiptId);
+    if (message.assemblyId !== undefined) {
+      writer.uint32(10).string(message.assemblyId);
     }
     return writer;
   },
@@ -1874,7 +1983,7 @@ export const GetReceiptRequest: MessageFns<GetReceiptRequest> = {
               break;
             }
 
-            message.receiptId = reader.string();
+            message.assemblyId = reader.string();
             continue;
           }
         }
@@ -1894,7 +2003,7 @@ export const GetReceiptRequest: MessageFns<GetReceiptRequest> = {
   },
   fromPartial(object: DeepPartial<GetReceiptRequest>): GetReceiptRequest {
     const message = createBaseGetReceiptRequest() as any;
-    message.receiptId = object.receiptId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     return message;
   },
 };
@@ -1957,16 +2066,16 @@ export const GetReceiptResponse: MessageFns<GetReceiptResponse> = {
 };
 
 function createBaseCompareReceiptsRequest(): CompareReceiptsRequest {
-  return { firstReceiptId: "", secondReceiptId: "" };
+  return { firstAssemblyId: undefined, secondAssemblyId: undefined };
 }
 
 export const CompareReceiptsRequest: MessageFns<CompareReceiptsRequest> = {
   encode(message: CompareReceiptsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.firstReceiptId !== "") {
-      writer.uint32(10).string(message.firstReceiptId);
+    if (message.firstAssemblyId !== undefined) {
+      writer.uint32(10).string(message.firstAssemblyId);
     }
-    if (message.secondReceiptId !== "") {
-      writer.uint32(18).string(message.secondReceiptId);
+    if (message.secondAssemblyId !== undefined) {
+      writer.uint32(18).string(message.secondAssemblyId);
     }
     return writer;
   },
@@ -1989,7 +2098,7 @@ export const CompareReceiptsRequest: MessageFns<CompareReceiptsRequest> = {
               break;
             }
 
-            message.firstReceiptId = reader.string();
+            message.firstAssemblyId = reader.string();
             continue;
           }
           case 2: {
@@ -1997,7 +2106,7 @@ export const CompareReceiptsRequest: MessageFns<CompareReceiptsRequest> = {
               break;
             }
 
-            message.secondReceiptId = reader.string();
+            message.secondAssemblyId = reader.string();
             continue;
           }
         }
@@ -2017,14 +2126,21 @@ export const CompareReceiptsRequest: MessageFns<CompareReceiptsRequest> = {
   },
   fromPartial(object: DeepPartial<CompareReceiptsRequest>): CompareReceiptsRequest {
     const message = createBaseCompareReceiptsRequest() as any;
-    message.firstReceiptId = object.firstReceiptId ?? "";
-    message.secondReceiptId = object.secondReceiptId ?? "";
+    message.firstAssemblyId = object.firstAssemblyId ?? undefined;
+    message.secondAssemblyId = object.secondAssemblyId ?? undefined;
     return message;
   },
 };
 
 function createBaseCompareReceiptsResponse(): CompareReceiptsResponse {
-  return { equal: false, extends: false, firstDifference: 0, layer: "", section: "", changedInputs: [] };
+  return {
+    equal: false,
+    extends: false,
+    firstDifference: 0,
+    layer: ContextLayer.UNSPECIFIED,
+    cause: undefined,
+    changedInputs: [],
+  };
 }
 
 export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
@@ -2038,11 +2154,11 @@ export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
     if (message.firstDifference !== 0) {
       writer.uint32(24).uint64(message.firstDifference);
     }
-    if (message.layer !== "") {
-      writer.uint32(34).string(message.layer);
+    if (message.layer !== ContextLayer.UNSPECIFIED) {
+      writer.uint32(32).int32(contextLayerToNumber(message.layer));
     }
-    if (message.section !== "") {
-      writer.uint32(42).string(message.section);
+    if (message.cause !== undefined) {
+      ContextChange.encode(message.cause, writer.uint32(42).fork()).join();
     }
     for (const v of message.changedInputs) {
       InputHash.encode(v!, writer.uint32(50).fork()).join();
@@ -2088,11 +2204,11 @@ export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
             continue;
           }
           case 4: {
-            if (tag !== 34) {
+            if (tag !== 32) {
               break;
             }
 
-            message.layer = reader.string();
+            message.layer = contextLayerFromJSON(reader.int32());
             continue;
           }
           case 5: {
@@ -2100,7 +2216,7 @@ export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
               break;
             }
 
-            message.section = reader.string();
+            message.cause = ContextChange.decode(reader, reader.uint32());
             continue;
           }
           case 6: {
@@ -2131,21 +2247,23 @@ export const CompareReceiptsResponse: MessageFns<CompareReceiptsResponse> = {
     message.equal = object.equal ?? false;
     message.extends = object.extends ?? false;
     message.firstDifference = object.firstDifference ?? 0;
-    message.layer = object.layer ?? "";
-    message.section = object.section ?? "";
+    message.layer = object.layer ?? ContextLayer.UNSPECIFIED;
+    message.cause = (object.cause !== undefined && object.cause !== null)
+      ? ContextChange.fromPartial(object.cause)
+      : undefined;
     message.changedInputs = object.changedInputs?.map((e) => InputHash.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseReplayContextRequest(): ReplayContextRequest {
-  return { receiptId: "", render: BodyFormat.UNSPECIFIED };
+  return { assemblyId: undefined, render: BodyFormat.UNSPECIFIED };
 }
 
 export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
   encode(message: ReplayContextRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.receiptId !== "") {
-      writer.uint32(10).string(message.receiptId);
+    if (message.assemblyId !== undefined) {
+      writer.uint32(10).string(message.assemblyId);
     }
     if (message.render !== BodyFormat.UNSPECIFIED) {
       writer.uint32(16).int32(bodyFormatToNumber(message.render));
@@ -2171,7 +2289,7 @@ export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
               break;
             }
 
-            message.receiptId = reader.string();
+            message.assemblyId = reader.string();
             continue;
           }
           case 2: {
@@ -2199,7 +2317,7 @@ export const ReplayContextRequest: MessageFns<ReplayContextRequest> = {
   },
   fromPartial(object: DeepPartial<ReplayContextRequest>): ReplayContextRequest {
     const message = createBaseReplayContextRequest() as any;
-    message.receiptId = object.receiptId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     message.render = object.render ?? BodyFormat.UNSPECIFIED;
     return message;
   },
@@ -2733,14 +2851,14 @@ function createBaseModelInfo(): ModelInfo {
     name: "",
     provider: "",
     contextTokens: 0,
-    inputTokens: 0,
+    inputTokens: undefined,
     outputTokens: 0,
     exact: false,
     ratio: 0,
     margin: 0,
     evidence: 0,
     calibrationVersion: 0,
-    cacheKind: "",
+    cacheKind: CacheKind.UNSPECIFIED,
     cacheMinTokens: 0,
     cacheTtlSeconds: 0,
     cacheReadPrice: 0,
@@ -2759,7 +2877,7 @@ export const ModelInfo: MessageFns<ModelInfo> = {
     if (message.contextTokens !== 0) {
       writer.uint32(24).uint32(message.contextTokens);
     }
-    if (message.inputTokens !== 0) {
+    if (message.inputTokens !== undefined) {
       writer.uint32(32).uint32(message.inputTokens);
     }
     if (message.outputTokens !== 0) {
@@ -2780,8 +2898,8 @@ export const ModelInfo: MessageFns<ModelInfo> = {
     if (message.calibrationVersion !== 0) {
       writer.uint32(80).uint32(message.calibrationVersion);
     }
-    if (message.cacheKind !== "") {
-      writer.uint32(90).string(message.cacheKind);
+    if (message.cacheKind !== CacheKind.UNSPECIFIED) {
+      writer.uint32(88).int32(cacheKindToNumber(message.cacheKind));
     }
     if (message.cacheMinTokens !== 0) {
       writer.uint32(96).uint32(message.cacheMinTokens);
@@ -2892,11 +3010,11 @@ export const ModelInfo: MessageFns<ModelInfo> = {
             continue;
           }
           case 11: {
-            if (tag !== 90) {
+            if (tag !== 88) {
               break;
             }
 
-            message.cacheKind = reader.string();
+            message.cacheKind = cacheKindFromJSON(reader.int32());
             continue;
           }
           case 12: {
@@ -2951,14 +3069,14 @@ export const ModelInfo: MessageFns<ModelInfo> = {
     message.name = object.name ?? "";
     message.provider = object.provider ?? "";
     message.contextTokens = object.contextTokens ?? 0;
-    message.inputTokens = object.inputTokens ?? 0;
+    message.inputTokens = object.inputTokens ?? undefined;
     message.outputTokens = object.outputTokens ?? 0;
     message.exact = object.exact ?? false;
     message.ratio = object.ratio ?? 0;
     message.margin = object.margin ?? 0;
     message.evidence = object.evidence ?? 0;
     message.calibrationVersion = object.calibrationVersion ?? 0;
-    message.cacheKind = object.cacheKind ?? "";
+    message.cacheKind = object.cacheKind ?? CacheKind.UNSPECIFIED;
     message.cacheMinTokens = object.cacheMinTokens ?? 0;
     message.cacheTtlSeconds = object.cacheTtlSeconds ?? 0;
     message.cacheReadPrice = object.cacheReadPrice ?? 0;

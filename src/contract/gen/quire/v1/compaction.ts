@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
+import { CompressionStrategy, compressionStrategyFromJSON, compressionStrategyToNumber } from "./context_settings.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -88,6 +89,106 @@ export function compactionTriggerToNumber(object: CompactionTrigger): number {
   }
 }
 
+/** FloorKind is a step in which what is otherwise never cut gives way. */
+export const FloorKind = {
+  /** UNSPECIFIED - FLOOR_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "FLOOR_KIND_UNSPECIFIED",
+  /** MEMORY_GAVE_WAY - FLOOR_KIND_MEMORY_GAVE_WAY takes the room that was reserved for memory. */
+  MEMORY_GAVE_WAY: "FLOOR_KIND_MEMORY_GAVE_WAY",
+  /** OVER_TARGET - FLOOR_KIND_OVER_TARGET keeps the last turns whole although a compaction then misses its target. */
+  OVER_TARGET: "FLOOR_KIND_OVER_TARGET",
+  /** KEEP_TURNS - FLOOR_KIND_KEEP_TURNS keeps fewer of the last turns than the settings ask for; `value` is how many. */
+  KEEP_TURNS: "FLOOR_KIND_KEEP_TURNS",
+  /** SPLIT_TURN - FLOOR_KIND_SPLIT_TURN leaves out the first messages of a turn; `value` is the index of the first one that is kept. */
+  SPLIT_TURN: "FLOOR_KIND_SPLIT_TURN",
+  /** ELIDED_RESULTS - FLOOR_KIND_ELIDED_RESULTS puts markers in the place of tool results; `value` is how many. */
+  ELIDED_RESULTS: "FLOOR_KIND_ELIDED_RESULTS",
+  /** SUMMARY_LEFT_OUT - FLOOR_KIND_SUMMARY_LEFT_OUT leaves out the summary of older turns. */
+  SUMMARY_LEFT_OUT: "FLOOR_KIND_SUMMARY_LEFT_OUT",
+  /** NO_TURN_FITS - FLOOR_KIND_NO_TURN_FITS leaves out every turn. */
+  NO_TURN_FITS: "FLOOR_KIND_NO_TURN_FITS",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type FloorKind = typeof FloorKind[keyof typeof FloorKind];
+
+export namespace FloorKind {
+  export type UNSPECIFIED = typeof FloorKind.UNSPECIFIED;
+  export type MEMORY_GAVE_WAY = typeof FloorKind.MEMORY_GAVE_WAY;
+  export type OVER_TARGET = typeof FloorKind.OVER_TARGET;
+  export type KEEP_TURNS = typeof FloorKind.KEEP_TURNS;
+  export type SPLIT_TURN = typeof FloorKind.SPLIT_TURN;
+  export type ELIDED_RESULTS = typeof FloorKind.ELIDED_RESULTS;
+  export type SUMMARY_LEFT_OUT = typeof FloorKind.SUMMARY_LEFT_OUT;
+  export type NO_TURN_FITS = typeof FloorKind.NO_TURN_FITS;
+  export type UNRECOGNIZED = typeof FloorKind.UNRECOGNIZED;
+}
+
+export function floorKindFromJSON(object: any): FloorKind {
+  switch (object) {
+    case 0:
+    case "FLOOR_KIND_UNSPECIFIED":
+      return FloorKind.UNSPECIFIED;
+    case 1:
+    case "FLOOR_KIND_MEMORY_GAVE_WAY":
+      return FloorKind.MEMORY_GAVE_WAY;
+    case 2:
+    case "FLOOR_KIND_OVER_TARGET":
+      return FloorKind.OVER_TARGET;
+    case 3:
+    case "FLOOR_KIND_KEEP_TURNS":
+      return FloorKind.KEEP_TURNS;
+    case 4:
+    case "FLOOR_KIND_SPLIT_TURN":
+      return FloorKind.SPLIT_TURN;
+    case 5:
+    case "FLOOR_KIND_ELIDED_RESULTS":
+      return FloorKind.ELIDED_RESULTS;
+    case 6:
+    case "FLOOR_KIND_SUMMARY_LEFT_OUT":
+      return FloorKind.SUMMARY_LEFT_OUT;
+    case 7:
+    case "FLOOR_KIND_NO_TURN_FITS":
+      return FloorKind.NO_TURN_FITS;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return FloorKind.UNRECOGNIZED;
+  }
+}
+
+export function floorKindToNumber(object: FloorKind): number {
+  switch (object) {
+    case FloorKind.UNSPECIFIED:
+      return 0;
+    case FloorKind.MEMORY_GAVE_WAY:
+      return 1;
+    case FloorKind.OVER_TARGET:
+      return 2;
+    case FloorKind.KEEP_TURNS:
+      return 3;
+    case FloorKind.SPLIT_TURN:
+      return 4;
+    case FloorKind.ELIDED_RESULTS:
+      return 5;
+    case FloorKind.SUMMARY_LEFT_OUT:
+      return 6;
+    case FloorKind.NO_TURN_FITS:
+      return 7;
+    case FloorKind.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** Floor is one step in which what is otherwise never cut gave way. */
+export interface Floor {
+  /** kind is which step it was. */
+  readonly kind: FloorKind;
+  /** value is how many, or where; absent where the kind says all. */
+  readonly value?: number | undefined;
+}
+
 /**
  * CompactionTurn carries a summary of older turns and says where the kept part of the thread starts. It hangs off a turn, and applies to every
  * thread that contains that turn; of several the one that hangs off the deepest turn, then the newest, wins. It is never a head and never a
@@ -114,8 +215,8 @@ export interface CompactionTurn {
   readonly summarizedTurns: number;
   /** previous_compaction_id is the compaction whose summary was summarized with the rest; empty when there was none. */
   readonly previousCompactionId: string;
-  /** strategy is how the summary was made: "summary", "truncate", "importance" or "time_decay". */
-  readonly strategy: string;
+  /** compression_strategy is how the summary was made. */
+  readonly compressionStrategy: CompressionStrategy;
   /** parameters are the strategy's parameters and the limits in force. */
   readonly parameters: { [key: string]: string };
   /** summarizer is who made it, as settings name it; empty for strategies that need none. */
@@ -141,7 +242,7 @@ export interface CompactionTurn {
   /** instructions are what a person asked for. */
   readonly instructions: string;
   /** floors are the steps in which what is never cut had to give way, in order. */
-  readonly floors: readonly string[];
+  readonly floors: readonly Floor[];
   /** failures are the summarizers that were tried before, and why their summaries were not used. */
   readonly failures: readonly SummarizerFailure[];
   /** create_time is when it was made. */
@@ -210,8 +311,8 @@ export interface CompactionEvent {
 export interface CompactionStarted {
   /** trigger is why it is made. */
   readonly trigger: CompactionTrigger;
-  /** strategy is how the summary is made. */
-  readonly strategy: string;
+  /** compression_strategy is how the summary is made. */
+  readonly compressionStrategy: CompressionStrategy;
   /** summarizers are who is asked, in order. */
   readonly summarizers: readonly string[];
   /** history_tokens is what history costs now. */
@@ -230,7 +331,9 @@ export interface CompactionFailed {
 
 /** CompactionNeeded asks the engine for a summary. */
 export interface CompactionNeeded {
-  /** plan goes back unchanged with SubmitCompaction. */
+  /** plan_token goes back with SubmitCompaction. It stands for the plan; the server takes only tokens that it made. */
+  readonly planToken: string;
+  /** plan says what the summary is to stand for, and what it must hold. */
   readonly plan:
     | CompactionPlan
     | undefined;
@@ -239,6 +342,73 @@ export interface CompactionNeeded {
   /** prompt is the message for it, with the conversation in it. */
   readonly prompt: string;
 }
+
+function createBaseFloor(): Floor {
+  return { kind: FloorKind.UNSPECIFIED, value: undefined };
+}
+
+export const Floor: MessageFns<Floor> = {
+  encode(message: Floor, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== FloorKind.UNSPECIFIED) {
+      writer.uint32(8).int32(floorKindToNumber(message.kind));
+    }
+    if (message.value !== undefined) {
+      writer.uint32(16).uint32(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Floor {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFloor() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = floorKindFromJSON(reader.int32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.value = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Floor>): Floor {
+    return Floor.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Floor>): Floor {
+    const message = createBaseFloor() as any;
+    message.kind = object.kind ?? FloorKind.UNSPECIFIED;
+    message.value = object.value ?? undefined;
+    return message;
+  },
+};
 
 function createBaseCompactionTurn(): CompactionTurn {
   return {
@@ -252,7 +422,7 @@ function createBaseCompactionTurn(): CompactionTurn {
     firstKeptMessageIndex: 0,
     summarizedTurns: 0,
     previousCompactionId: "",
-    strategy: "",
+    compressionStrategy: CompressionStrategy.UNSPECIFIED,
     parameters: {},
     summarizer: "",
     provider: "",
@@ -304,8 +474,8 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
     if (message.previousCompactionId !== "") {
       writer.uint32(82).string(message.previousCompactionId);
     }
-    if (message.strategy !== "") {
-      writer.uint32(90).string(message.strategy);
+    if (message.compressionStrategy !== CompressionStrategy.UNSPECIFIED) {
+      writer.uint32(88).int32(compressionStrategyToNumber(message.compressionStrategy));
     }
     globalThis.Object.entries(message.parameters).forEach(([key, value]: [string, string]) => {
       CompactionTurn_ParametersEntry.encode({ key: key as any, value }, writer.uint32(98).fork()).join();
@@ -344,7 +514,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
       writer.uint32(186).string(message.instructions);
     }
     for (const v of message.floors) {
-      writer.uint32(194).string(v!);
+      Floor.encode(v!, writer.uint32(194).fork()).join();
     }
     for (const v of message.failures) {
       SummarizerFailure.encode(v!, writer.uint32(202).fork()).join();
@@ -452,11 +622,11 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
             continue;
           }
           case 11: {
-            if (tag !== 90) {
+            if (tag !== 88) {
               break;
             }
 
-            message.strategy = reader.string();
+            message.compressionStrategy = compressionStrategyFromJSON(reader.int32());
             continue;
           }
           case 12: {
@@ -563,7 +733,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
               break;
             }
 
-            message.floors.push(reader.string());
+            message.floors.push(Floor.decode(reader, reader.uint32()));
             continue;
           }
           case 25: {
@@ -617,7 +787,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
     message.firstKeptMessageIndex = object.firstKeptMessageIndex ?? 0;
     message.summarizedTurns = object.summarizedTurns ?? 0;
     message.previousCompactionId = object.previousCompactionId ?? "";
-    message.strategy = object.strategy ?? "";
+    message.compressionStrategy = object.compressionStrategy ?? CompressionStrategy.UNSPECIFIED;
     message.parameters = (globalThis.Object.entries(object.parameters ?? {}) as [string, string][]).reduce(
       (acc: { [key: string]: string }, [key, value]: [string, string]) => {
         if (value !== undefined) {
@@ -638,7 +808,7 @@ export const CompactionTurn: MessageFns<CompactionTurn> = {
     message.durationMs = object.durationMs ?? 0;
     message.trigger = object.trigger ?? CompactionTrigger.UNSPECIFIED;
     message.instructions = object.instructions ?? "";
-    message.floors = object.floors?.map((e) => e) || [];
+    message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
     message.failures = object.failures?.map((e) => SummarizerFailure.fromPartial(e)) || [];
     message.createTime = object.createTime ?? undefined;
     message.applyTime = object.applyTime ?? undefined;
@@ -1057,7 +1227,13 @@ export const CompactionEvent: MessageFns<CompactionEvent> = {
 };
 
 function createBaseCompactionStarted(): CompactionStarted {
-  return { trigger: CompactionTrigger.UNSPECIFIED, strategy: "", summarizers: [], historyTokens: 0, targetTokens: 0 };
+  return {
+    trigger: CompactionTrigger.UNSPECIFIED,
+    compressionStrategy: CompressionStrategy.UNSPECIFIED,
+    summarizers: [],
+    historyTokens: 0,
+    targetTokens: 0,
+  };
 }
 
 export const CompactionStarted: MessageFns<CompactionStarted> = {
@@ -1065,8 +1241,8 @@ export const CompactionStarted: MessageFns<CompactionStarted> = {
     if (message.trigger !== CompactionTrigger.UNSPECIFIED) {
       writer.uint32(8).int32(compactionTriggerToNumber(message.trigger));
     }
-    if (message.strategy !== "") {
-      writer.uint32(18).string(message.strategy);
+    if (message.compressionStrategy !== CompressionStrategy.UNSPECIFIED) {
+      writer.uint32(16).int32(compressionStrategyToNumber(message.compressionStrategy));
     }
     for (const v of message.summarizers) {
       writer.uint32(26).string(v!);
@@ -1102,11 +1278,11 @@ export const CompactionStarted: MessageFns<CompactionStarted> = {
             continue;
           }
           case 2: {
-            if (tag !== 18) {
+            if (tag !== 16) {
               break;
             }
 
-            message.strategy = reader.string();
+            message.compressionStrategy = compressionStrategyFromJSON(reader.int32());
             continue;
           }
           case 3: {
@@ -1151,7 +1327,7 @@ export const CompactionStarted: MessageFns<CompactionStarted> = {
   fromPartial(object: DeepPartial<CompactionStarted>): CompactionStarted {
     const message = createBaseCompactionStarted() as any;
     message.trigger = object.trigger ?? CompactionTrigger.UNSPECIFIED;
-    message.strategy = object.strategy ?? "";
+    message.compressionStrategy = object.compressionStrategy ?? CompressionStrategy.UNSPECIFIED;
     message.summarizers = object.summarizers?.map((e) => e) || [];
     message.historyTokens = object.historyTokens ?? 0;
     message.targetTokens = object.targetTokens ?? 0;
@@ -1227,11 +1403,14 @@ export const CompactionFailed: MessageFns<CompactionFailed> = {
 };
 
 function createBaseCompactionNeeded(): CompactionNeeded {
-  return { plan: undefined, systemPrompt: "", prompt: "" };
+  return { planToken: "", plan: undefined, systemPrompt: "", prompt: "" };
 }
 
 export const CompactionNeeded: MessageFns<CompactionNeeded> = {
   encode(message: CompactionNeeded, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.planToken !== "") {
+      writer.uint32(34).string(message.planToken);
+    }
     if (message.plan !== undefined) {
       CompactionPlan.encode(message.plan, writer.uint32(10).fork()).join();
     }
@@ -1257,6 +1436,14 @@ export const CompactionNeeded: MessageFns<CompactionNeeded> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.planToken = reader.string();
+            continue;
+          }
           case 1: {
             if (tag !== 10) {
               break;
@@ -1298,6 +1485,7 @@ export const CompactionNeeded: MessageFns<CompactionNeeded> = {
   },
   fromPartial(object: DeepPartial<CompactionNeeded>): CompactionNeeded {
     const message = createBaseCompactionNeeded() as any;
+    message.planToken = object.planToken ?? "";
     message.plan = (object.plan !== undefined && object.plan !== null)
       ? CompactionPlan.fromPartial(object.plan)
       : undefined;

@@ -13,7 +13,7 @@ export const protobufFileName = "quire/v1/context_settings.proto";
 
 /** BudgetPolicy is what happens when a lane is over its share. */
 export const BudgetPolicy = {
-  /** UNSPECIFIED - BUDGET_POLICY_UNSPECIFIED means ELASTIC. */
+  /** UNSPECIFIED - BUDGET_POLICY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then ELASTIC. */
   UNSPECIFIED: "BUDGET_POLICY_UNSPECIFIED",
   /** ELASTIC - BUDGET_POLICY_ELASTIC lets unused share flow on: system and tools to history, history to memory. What may never be cut is not cut. */
   ELASTIC: "BUDGET_POLICY_ELASTIC",
@@ -73,7 +73,7 @@ export function budgetPolicyToNumber(object: BudgetPolicy): number {
 
 /** PrefixPolicy is what happens when something in the system prompt of a session changes. */
 export const PrefixPolicy = {
-  /** UNSPECIFIED - PREFIX_POLICY_UNSPECIFIED means STABLE. */
+  /** UNSPECIFIED - PREFIX_POLICY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then STABLE. */
   UNSPECIFIED: "PREFIX_POLICY_UNSPECIFIED",
   /** STABLE - PREFIX_POLICY_STABLE keeps the system prompt as it is while the prompt cache is warm, and tells the change in the current message. */
   STABLE: "PREFIX_POLICY_STABLE",
@@ -123,6 +123,82 @@ export function prefixPolicyToNumber(object: PrefixPolicy): number {
   }
 }
 
+/** CompressionStrategy is how history gives way when it no longer fits. */
+export const CompressionStrategy = {
+  /** UNSPECIFIED - COMPRESSION_STRATEGY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then SUMMARY. */
+  UNSPECIFIED: "COMPRESSION_STRATEGY_UNSPECIFIED",
+  /** SUMMARY - COMPRESSION_STRATEGY_SUMMARY summarizes what no longer fits, with the first of `summarizers` whose summary can be used. */
+  SUMMARY: "COMPRESSION_STRATEGY_SUMMARY",
+  /** TRUNCATE - COMPRESSION_STRATEGY_TRUNCATE drops what no longer fits and says how much it was. */
+  TRUNCATE: "COMPRESSION_STRATEGY_TRUNCATE",
+  /** IMPORTANCE - COMPRESSION_STRATEGY_IMPORTANCE keeps the most important messages of what no longer fits. */
+  IMPORTANCE: "COMPRESSION_STRATEGY_IMPORTANCE",
+  /** TIME_DECAY - COMPRESSION_STRATEGY_TIME_DECAY keeps less of a turn the older it is. */
+  TIME_DECAY: "COMPRESSION_STRATEGY_TIME_DECAY",
+  /** WINDOW - COMPRESSION_STRATEGY_WINDOW makes no compaction at all and only cuts. */
+  WINDOW: "COMPRESSION_STRATEGY_WINDOW",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type CompressionStrategy = typeof CompressionStrategy[keyof typeof CompressionStrategy];
+
+export namespace CompressionStrategy {
+  export type UNSPECIFIED = typeof CompressionStrategy.UNSPECIFIED;
+  export type SUMMARY = typeof CompressionStrategy.SUMMARY;
+  export type TRUNCATE = typeof CompressionStrategy.TRUNCATE;
+  export type IMPORTANCE = typeof CompressionStrategy.IMPORTANCE;
+  export type TIME_DECAY = typeof CompressionStrategy.TIME_DECAY;
+  export type WINDOW = typeof CompressionStrategy.WINDOW;
+  export type UNRECOGNIZED = typeof CompressionStrategy.UNRECOGNIZED;
+}
+
+export function compressionStrategyFromJSON(object: any): CompressionStrategy {
+  switch (object) {
+    case 0:
+    case "COMPRESSION_STRATEGY_UNSPECIFIED":
+      return CompressionStrategy.UNSPECIFIED;
+    case 1:
+    case "COMPRESSION_STRATEGY_SUMMARY":
+      return CompressionStrategy.SUMMARY;
+    case 2:
+    case "COMPRESSION_STRATEGY_TRUNCATE":
+      return CompressionStrategy.TRUNCATE;
+    case 3:
+    case "COMPRESSION_STRATEGY_IMPORTANCE":
+      return CompressionStrategy.IMPORTANCE;
+    case 4:
+    case "COMPRESSION_STRATEGY_TIME_DECAY":
+      return CompressionStrategy.TIME_DECAY;
+    case 5:
+    case "COMPRESSION_STRATEGY_WINDOW":
+      return CompressionStrategy.WINDOW;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return CompressionStrategy.UNRECOGNIZED;
+  }
+}
+
+export function compressionStrategyToNumber(object: CompressionStrategy): number {
+  switch (object) {
+    case CompressionStrategy.UNSPECIFIED:
+      return 0;
+    case CompressionStrategy.SUMMARY:
+      return 1;
+    case CompressionStrategy.TRUNCATE:
+      return 2;
+    case CompressionStrategy.IMPORTANCE:
+      return 3;
+    case CompressionStrategy.TIME_DECAY:
+      return 4;
+    case CompressionStrategy.WINDOW:
+      return 5;
+    case CompressionStrategy.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** ContextSettings say how a context is made. What is unset falls to the capsule's settings, then to the server's, then to the default. */
 export interface ContextSettings {
   /** include_descriptions puts the descriptions of tools and memory blocks in. True by default. */
@@ -137,14 +213,8 @@ export interface ContextSettings {
   readonly activityLimit?:
     | number
     | undefined;
-  /**
-   * compression_strategy says how history gives way: at most 64 characters. "summary" (the default) summarizes what no longer fits, with the first of `summarizers` that
-   * gives a summary that can be used; "importance" keeps the most important messages of it, "time_decay" less of it the older it is, "truncate" only says how much
-   * it was; "window" makes no compaction at all, and cuts.
-   */
-  readonly compressionStrategy?:
-    | string
-    | undefined;
+  /** compression_strategy is how history gives way when it no longer fits. */
+  readonly compressionStrategy: CompressionStrategy;
   /** max_messages is a hard cap on history messages: 1 to 1,000,000. None by default. */
   readonly maxMessages?:
     | number
@@ -163,13 +233,12 @@ export interface ContextSettings {
   readonly reserveToolTokens?:
     | number
     | undefined;
-  /** model_limits are limits for single models, by name: at most 256. */
+  /** model_limits are limits for single models, by name: at most 256. They are merged model by model, field by field. */
   readonly modelLimits: readonly ModelLimits[];
-  /**
-   * summarizers are who is asked for a summary, in order, until one gives a summary that can be used: at most 8, each of 1 to 64 characters: "extractive" (embedded, the
-   * default), "openai" or "anthropic" (as the server is configured), "engine" (the caller, by `compaction.needed` and SubmitCompaction).
-   */
-  readonly summarizers: readonly string[];
+  /** summarizers are who is asked for a summary, in order, until one gives a summary that can be used. Set and empty, nobody is asked, and history is cut. */
+  readonly summarizers:
+    | SummarizerList
+    | undefined;
   /** keep_recent, for "truncate", is how many turns are kept at the most when history is cut: 1 to 10,000. As many as fit by default. */
   readonly keepRecent?:
     | number
@@ -199,11 +268,22 @@ export interface ContextSettings {
     | undefined;
   /** prefix is what happens when something in the system prompt changes. */
   readonly prefix: PrefixPolicy;
+  /** default_limits are limits for every model, where `model_limits` does not say otherwise. Their `model` is empty. */
+  readonly defaultLimits: ModelLimits | undefined;
 }
 
-/** ModelLimits are limits for one model. */
+/** SummarizerList is a list of summarizers that can be set to empty. */
+export interface SummarizerList {
+  /**
+   * names are in the order in which they are asked: at most 8, each of 1 to 64 characters: "extractive" (embedded, the default), "openai" or "anthropic" (as the server is
+   * configured), "engine" (the caller, by `compaction.needed` and SubmitCompaction).
+   */
+  readonly names: readonly string[];
+}
+
+/** ModelLimits are limits for one model, or for all. */
 export interface ModelLimits {
-  /** model is the model's name, without a date: 1 to 256 characters. */
+  /** model is the model's name, without a date: 1 to 256 characters. Empty in `default_limits`. */
   readonly model: string;
   /** max_tokens is the whole window, if it is another than the catalogue's: 1 to 100,000,000. */
   readonly maxTokens?:
@@ -226,14 +306,14 @@ function createBaseContextSettings(): ContextSettings {
     includeDescriptions: undefined,
     includeSchemas: undefined,
     activityLimit: undefined,
-    compressionStrategy: undefined,
+    compressionStrategy: CompressionStrategy.UNSPECIFIED,
     maxMessages: undefined,
     keepTurns: undefined,
     policy: BudgetPolicy.UNSPECIFIED,
     reserveResponseTokens: undefined,
     reserveToolTokens: undefined,
     modelLimits: [],
-    summarizers: [],
+    summarizers: undefined,
     keepRecent: undefined,
     chunkTokens: undefined,
     summarizationModel: undefined,
@@ -241,6 +321,7 @@ function createBaseContextSettings(): ContextSettings {
     summaryTokens: undefined,
     softThreshold: undefined,
     prefix: PrefixPolicy.UNSPECIFIED,
+    defaultLimits: undefined,
   };
 }
 
@@ -255,8 +336,8 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     if (message.activityLimit !== undefined) {
       writer.uint32(24).uint32(message.activityLimit);
     }
-    if (message.compressionStrategy !== undefined) {
-      writer.uint32(34).string(message.compressionStrategy);
+    if (message.compressionStrategy !== CompressionStrategy.UNSPECIFIED) {
+      writer.uint32(152).int32(compressionStrategyToNumber(message.compressionStrategy));
     }
     if (message.maxMessages !== undefined) {
       writer.uint32(40).uint32(message.maxMessages);
@@ -276,8 +357,8 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     for (const v of message.modelLimits) {
       ModelLimits.encode(v!, writer.uint32(82).fork()).join();
     }
-    for (const v of message.summarizers) {
-      writer.uint32(90).string(v!);
+    if (message.summarizers !== undefined) {
+      SummarizerList.encode(message.summarizers, writer.uint32(170).fork()).join();
     }
     if (message.keepRecent !== undefined) {
       writer.uint32(96).uint32(message.keepRecent);
@@ -299,6 +380,9 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     }
     if (message.prefix !== PrefixPolicy.UNSPECIFIED) {
       writer.uint32(144).int32(prefixPolicyToNumber(message.prefix));
+    }
+    if (message.defaultLimits !== undefined) {
+      ModelLimits.encode(message.defaultLimits, writer.uint32(178).fork()).join();
     }
     return writer;
   },
@@ -340,12 +424,12 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.activityLimit = reader.uint32();
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
+          case 19: {
+            if (tag !== 152) {
               break;
             }
 
-            message.compressionStrategy = reader.string();
+            message.compressionStrategy = compressionStrategyFromJSON(reader.int32());
             continue;
           }
           case 5: {
@@ -396,12 +480,12 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.modelLimits.push(ModelLimits.decode(reader, reader.uint32()));
             continue;
           }
-          case 11: {
-            if (tag !== 90) {
+          case 21: {
+            if (tag !== 170) {
               break;
             }
 
-            message.summarizers.push(reader.string());
+            message.summarizers = SummarizerList.decode(reader, reader.uint32());
             continue;
           }
           case 12: {
@@ -460,6 +544,14 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.prefix = prefixPolicyFromJSON(reader.int32());
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.defaultLimits = ModelLimits.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -480,14 +572,16 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     message.includeDescriptions = object.includeDescriptions ?? undefined;
     message.includeSchemas = object.includeSchemas ?? undefined;
     message.activityLimit = object.activityLimit ?? undefined;
-    message.compressionStrategy = object.compressionStrategy ?? undefined;
+    message.compressionStrategy = object.compressionStrategy ?? CompressionStrategy.UNSPECIFIED;
     message.maxMessages = object.maxMessages ?? undefined;
     message.keepTurns = object.keepTurns ?? undefined;
     message.policy = object.policy ?? BudgetPolicy.UNSPECIFIED;
     message.reserveResponseTokens = object.reserveResponseTokens ?? undefined;
     message.reserveToolTokens = object.reserveToolTokens ?? undefined;
     message.modelLimits = object.modelLimits?.map((e) => ModelLimits.fromPartial(e)) || [];
-    message.summarizers = object.summarizers?.map((e) => e) || [];
+    message.summarizers = (object.summarizers !== undefined && object.summarizers !== null)
+      ? SummarizerList.fromPartial(object.summarizers)
+      : undefined;
     message.keepRecent = object.keepRecent ?? undefined;
     message.chunkTokens = object.chunkTokens ?? undefined;
     message.summarizationModel = object.summarizationModel ?? undefined;
@@ -495,6 +589,64 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     message.summaryTokens = object.summaryTokens ?? undefined;
     message.softThreshold = object.softThreshold ?? undefined;
     message.prefix = object.prefix ?? PrefixPolicy.UNSPECIFIED;
+    message.defaultLimits = (object.defaultLimits !== undefined && object.defaultLimits !== null)
+      ? ModelLimits.fromPartial(object.defaultLimits)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSummarizerList(): SummarizerList {
+  return { names: [] };
+}
+
+export const SummarizerList: MessageFns<SummarizerList> = {
+  encode(message: SummarizerList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.names) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SummarizerList {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSummarizerList() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SummarizerList>): SummarizerList {
+    return SummarizerList.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SummarizerList>): SummarizerList {
+    const message = createBaseSummarizerList() as any;
+    message.names = object.names?.map((e) => e) || [];
     return message;
   },
 };

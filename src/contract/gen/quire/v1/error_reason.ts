@@ -244,13 +244,13 @@ export const ErrorReason = {
   /**
    * RECEIPT_NOT_FOUND - ERROR_REASON_RECEIPT_NOT_FOUND: there is no such receipt. NOT_FOUND.
    *
-   *   { "reason": "RECEIPT_NOT_FOUND", "domain": "quire.v1", "metadata": { "receipt_id": "0198c0de-0000-7000-8000-000000000005" } }
+   *   { "reason": "RECEIPT_NOT_FOUND", "domain": "quire.v1", "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
    */
   RECEIPT_NOT_FOUND: "ERROR_REASON_RECEIPT_NOT_FOUND",
   /**
    * RECEIPT_EXPIRED - ERROR_REASON_RECEIPT_EXPIRED: what the receipt names is no longer kept. FAILED_PRECONDITION.
    *
-   *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1", "metadata": { "receipt_id": "0198c0de-0000-7000-8000-000000000005" } }
+   *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1", "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
    */
   RECEIPT_EXPIRED: "ERROR_REASON_RECEIPT_EXPIRED",
   /**

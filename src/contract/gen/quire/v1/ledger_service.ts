@@ -20,7 +20,13 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { CompactionPlan, CompactionTurn } from "./compaction.js";
+import { CompactionTurn } from "./compaction.js";
+import {
+  CompressionStrategy,
+  compressionStrategyFromJSON,
+  compressionStrategyToNumber,
+  SummarizerList,
+} from "./context_settings.js";
 import { Message } from "./message.js";
 import {
   HeadMove,
@@ -330,8 +336,8 @@ export interface DeleteSessionResponse {
 export interface ForkSessionRequest {
   /** request_id makes the call idempotent: at most 128 characters. */
   readonly requestId: string;
-  /** from is where the fork starts. Exactly one must be set. */
-  readonly from:
+  /** start is where the fork starts. Exactly one must be set. */
+  readonly start:
     | //
     /** session forks at that session's head: 1 to 256 characters. */
     { readonly $case: "session"; readonly value: string }
@@ -358,13 +364,13 @@ export interface ForkSessionResponse {
   readonly session: Session | undefined;
 }
 
-/** AliasSessionRequest asks for a name to be given, moved or taken away. */
+/** AliasSessionRequest asks for a name to be given or moved. */
 export interface AliasSessionRequest {
   /** request_id makes the call idempotent: at most 128 characters. */
   readonly requestId: string;
   /** alias is the name: 1 to 256 characters, as a label in CreateSession. */
   readonly alias: string;
-  /** session is the label, id or alias of the session to name: at most 256 characters. Empty takes the alias away. */
+  /** session is the label, id or alias of the session to name: 1 to 256 characters. */
   readonly session: string;
   /** replace moves an alias that is another session's. */
   readonly replace: boolean;
@@ -372,7 +378,21 @@ export interface AliasSessionRequest {
 
 /** AliasSessionResponse is the answer to AliasSession. */
 export interface AliasSessionResponse {
-  /** session is the session that now has the alias, or that lost it. */
+  /** session is the session that now has the alias. */
+  readonly session: Session | undefined;
+}
+
+/** UnaliasSessionRequest asks for a name to be taken away. */
+export interface UnaliasSessionRequest {
+  /** request_id makes the call idempotent: at most 128 characters. */
+  readonly requestId: string;
+  /** alias is the name: 1 to 256 characters. */
+  readonly alias: string;
+}
+
+/** UnaliasSessionResponse is the answer to UnaliasSession. */
+export interface UnaliasSessionResponse {
+  /** session is the session that lost the alias. */
   readonly session: Session | undefined;
 }
 
@@ -382,8 +402,10 @@ export interface RecordTurnRequest {
   readonly requestId: string;
   /** session is its label, id or alias: 1 to 256 characters. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it: at most 36 characters; empty when it has no turns. */
-  readonly parentTurnId: string;
+  /** parent_turn_id is the session's head as the caller knows it: 36 characters; absent or empty when it has no turns. */
+  readonly parentTurnId?:
+    | string
+    | undefined;
   /** on_head_moved is what to do when the head is another. */
   readonly onHeadMoved: OnHeadMoved;
   /** details say what the turn is. */
@@ -404,12 +426,12 @@ export interface RecordTurnRequest {
    */
   readonly abandonOpenItems: boolean;
   /**
-   * assembly_id is the assembly that the turn answers to: at most 36 characters. What was sent as context before the user's
+   * assembly_id is the assembly that the turn answers to: 36 characters. What was sent as context before the user's
    * content is kept with the turn's first USER message, unless that has context of its own. What `details` leave out is taken
    * from the assembly: role, model, provider, toolset, permissions, source event and workspace path. An assembly of another
    * session is refused with INVALID_FIELD.
    */
-  readonly assemblyId: string;
+  readonly assemblyId?: string | undefined;
 }
 
 /** RecordTurnResponse is the answer to RecordTurn. */
@@ -434,8 +456,10 @@ export interface BeginTurnRequest {
   readonly requestId: string;
   /** session is its label, id or alias: 1 to 256 characters. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it: at most 36 characters; empty when it has no turns. */
-  readonly parentTurnId: string;
+  /** parent_turn_id is the session's head as the caller knows it: 36 characters; absent or empty when it has no turns. */
+  readonly parentTurnId?:
+    | string
+    | undefined;
   /** on_head_moved is what to do when the head is another. */
   readonly onHeadMoved: OnHeadMoved;
   /** details say what the turn is. */
@@ -446,8 +470,8 @@ export interface BeginTurnRequest {
   readonly messages: readonly Message[];
   /** abandon_open_items lets the turn go on although calls or approvals of an AWAITING parent are not answered by it. */
   readonly abandonOpenItems: boolean;
-  /** assembly_id is the assembly that the turn answers to, as in RecordTurn: at most 36 characters. */
-  readonly assemblyId: string;
+  /** assembly_id is the assembly that the turn answers to, as in RecordTurn: 36 characters. */
+  readonly assemblyId?: string | undefined;
 }
 
 /** BeginTurnResponse is the answer to BeginTurn. */
@@ -535,16 +559,25 @@ export interface GetTurnRequest {
 
 /** GetTurnResponse is the answer to GetTurn. */
 export interface GetTurnResponse {
+  /** found is what has this id. */
+  readonly found:
+    | //
+    /** turn is the turn, with all of its messages. */
+    { readonly $case: "turn"; readonly value: RecordedTurn }
+    | //
+    /** compaction is the compaction. */
+    { readonly $case: "compaction"; readonly value: CompactionTurn }
+    | undefined;
+}
+
+/** RecordedTurn is a turn with its messages. */
+export interface RecordedTurn {
   /** turn is the turn. */
   readonly turn:
     | Turn
     | undefined;
   /** result is all of the turn's messages with its calls, usage, stop reason and error. */
-  readonly result:
-    | AgentResult
-    | undefined;
-  /** compaction is the compaction of this id; then there is no turn and no result. */
-  readonly compaction: CompactionTurn | undefined;
+  readonly result: AgentResult | undefined;
 }
 
 /** ListTurnsRequest asks for a page of a session's turns. */
@@ -659,10 +692,10 @@ export interface CompactRequest {
   readonly targetTokens?:
     | number
     | undefined;
-  /** strategy is "summary", "truncate", "importance" or "time_decay": at most 64 characters. The server's setting when empty. */
-  readonly strategy: string;
-  /** summarizers are who is asked for a summary, in order: at most 8, each of 1 to 64 characters. The server's setting when empty. */
-  readonly summarizers: readonly string[];
+  /** compression_strategy is how the summary is made; WINDOW makes none and is refused. */
+  readonly compressionStrategy: CompressionStrategy;
+  /** summarizers are who is asked for a summary, in order; the server's setting when absent. */
+  readonly summarizers: SummarizerList | undefined;
 }
 
 /** CompactResponse is the answer to Compact. */
@@ -677,10 +710,8 @@ export interface SubmitCompactionRequest {
   readonly requestId: string;
   /** session is its label, id or alias: 1 to 256 characters. */
   readonly session: string;
-  /** plan is what Assemble asked for, unchanged. */
-  readonly plan:
-    | CompactionPlan
-    | undefined;
+  /** plan_token is the one that Assemble gave with `compaction.needed`: 1 to 65,536 characters. */
+  readonly planToken: string;
   /** summary is the summary: 1 to 4,194,304 bytes. */
   readonly summary: string;
   /** model is the model that made it: at most 256 characters. */
@@ -1708,7 +1739,7 @@ export const DeleteSessionResponse: MessageFns<DeleteSessionResponse> = {
 };
 
 function createBaseForkSessionRequest(): ForkSessionRequest {
-  return { requestId: "", from: undefined, label: "", workspacePath: "", metadata: {} };
+  return { requestId: "", start: undefined, label: "", workspacePath: "", metadata: {} };
 }
 
 export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
@@ -1716,12 +1747,12 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
     if (message.requestId !== "") {
       writer.uint32(10).string(message.requestId);
     }
-    switch (message.from?.$case) {
+    switch (message.start?.$case) {
       case "session":
-        writer.uint32(18).string(message.from.value);
+        writer.uint32(18).string(message.start.value);
         break;
       case "turnId":
-        writer.uint32(26).string(message.from.value);
+        writer.uint32(26).string(message.start.value);
         break;
     }
     if (message.label !== "") {
@@ -1762,7 +1793,7 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
               break;
             }
 
-            message.from = { $case: "session", value: reader.string() };
+            message.start = { $case: "session", value: reader.string() };
             continue;
           }
           case 3: {
@@ -1770,7 +1801,7 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
               break;
             }
 
-            message.from = { $case: "turnId", value: reader.string() };
+            message.start = { $case: "turnId", value: reader.string() };
             continue;
           }
           case 4: {
@@ -1818,16 +1849,16 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
   fromPartial(object: DeepPartial<ForkSessionRequest>): ForkSessionRequest {
     const message = createBaseForkSessionRequest() as any;
     message.requestId = object.requestId ?? "";
-    switch (object.from?.$case) {
+    switch (object.start?.$case) {
       case "session": {
-        if (object.from?.value !== undefined && object.from?.value !== null) {
-          message.from = { $case: "session", value: object.from.value };
+        if (object.start?.value !== undefined && object.start?.value !== null) {
+          message.start = { $case: "session", value: object.start.value };
         }
         break;
       }
       case "turnId": {
-        if (object.from?.value !== undefined && object.from?.value !== null) {
-          message.from = { $case: "turnId", value: object.from.value };
+        if (object.start?.value !== undefined && object.start?.value !== null) {
+          message.start = { $case: "turnId", value: object.start.value };
         }
         break;
       }
@@ -2119,18 +2150,142 @@ export const AliasSessionResponse: MessageFns<AliasSessionResponse> = {
   },
 };
 
+function createBaseUnaliasSessionRequest(): UnaliasSessionRequest {
+  return { requestId: "", alias: "" };
+}
+
+export const UnaliasSessionRequest: MessageFns<UnaliasSessionRequest> = {
+  encode(message: UnaliasSessionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.alias !== "") {
+      writer.uint32(18).string(message.alias);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnaliasSessionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnaliasSessionRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.alias = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UnaliasSessionRequest>): UnaliasSessionRequest {
+    return UnaliasSessionRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnaliasSessionRequest>): UnaliasSessionRequest {
+    const message = createBaseUnaliasSessionRequest() as any;
+    message.requestId = object.requestId ?? "";
+    message.alias = object.alias ?? "";
+    return message;
+  },
+};
+
+function createBaseUnaliasSessionResponse(): UnaliasSessionResponse {
+  return { session: undefined };
+}
+
+export const UnaliasSessionResponse: MessageFns<UnaliasSessionResponse> = {
+  encode(message: UnaliasSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.session !== undefined) {
+      Session.encode(message.session, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnaliasSessionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnaliasSessionResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.session = Session.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UnaliasSessionResponse>): UnaliasSessionResponse {
+    return UnaliasSessionResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UnaliasSessionResponse>): UnaliasSessionResponse {
+    const message = createBaseUnaliasSessionResponse() as any;
+    message.session = (object.session !== undefined && object.session !== null)
+      ? Session.fromPartial(object.session)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseRecordTurnRequest(): RecordTurnRequest {
   return {
     requestId: "",
     session: "",
-    parentTurnId: "",
+    parentTurnId: undefined,
     onHeadMoved: OnHeadMoved.UNSPECIFIED,
     details: undefined,
     messages: [],
     result: undefined,
     status: TurnStatus.UNSPECIFIED,
     abandonOpenItems: false,
-    assemblyId: "",
+    assemblyId: undefined,
   };
 }
 
@@ -2142,7 +2297,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     if (message.session !== "") {
       writer.uint32(18).string(message.session);
     }
-    if (message.parentTurnId !== "") {
+    if (message.parentTurnId !== undefined) {
       writer.uint32(26).string(message.parentTurnId);
     }
     if (message.onHeadMoved !== OnHeadMoved.UNSPECIFIED) {
@@ -2163,7 +2318,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     if (message.abandonOpenItems !== false) {
       writer.uint32(72).bool(message.abandonOpenItems);
     }
-    if (message.assemblyId !== "") {
+    if (message.assemblyId !== undefined) {
       writer.uint32(82).string(message.assemblyId);
     }
     return writer;
@@ -2281,7 +2436,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     const message = createBaseRecordTurnRequest() as any;
     message.requestId = object.requestId ?? "";
     message.session = object.session ?? "";
-    message.parentTurnId = object.parentTurnId ?? "";
+    message.parentTurnId = object.parentTurnId ?? undefined;
     message.onHeadMoved = object.onHeadMoved ?? OnHeadMoved.UNSPECIFIED;
     message.details = (object.details !== undefined && object.details !== null)
       ? TurnDetails.fromPartial(object.details)
@@ -2292,7 +2447,7 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
       : undefined;
     message.status = object.status ?? TurnStatus.UNSPECIFIED;
     message.abandonOpenItems = object.abandonOpenItems ?? false;
-    message.assemblyId = object.assemblyId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     return message;
   },
 };
@@ -2404,12 +2559,12 @@ function createBaseBeginTurnRequest(): BeginTurnRequest {
   return {
     requestId: "",
     session: "",
-    parentTurnId: "",
+    parentTurnId: undefined,
     onHeadMoved: OnHeadMoved.UNSPECIFIED,
     details: undefined,
     messages: [],
     abandonOpenItems: false,
-    assemblyId: "",
+    assemblyId: undefined,
   };
 }
 
@@ -2421,7 +2576,7 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     if (message.session !== "") {
       writer.uint32(18).string(message.session);
     }
-    if (message.parentTurnId !== "") {
+    if (message.parentTurnId !== undefined) {
       writer.uint32(26).string(message.parentTurnId);
     }
     if (message.onHeadMoved !== OnHeadMoved.UNSPECIFIED) {
@@ -2436,7 +2591,7 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     if (message.abandonOpenItems !== false) {
       writer.uint32(56).bool(message.abandonOpenItems);
     }
-    if (message.assemblyId !== "") {
+    if (message.assemblyId !== undefined) {
       writer.uint32(66).string(message.assemblyId);
     }
     return writer;
@@ -2538,14 +2693,14 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     const message = createBaseBeginTurnRequest() as any;
     message.requestId = object.requestId ?? "";
     message.session = object.session ?? "";
-    message.parentTurnId = object.parentTurnId ?? "";
+    message.parentTurnId = object.parentTurnId ?? undefined;
     message.onHeadMoved = object.onHeadMoved ?? OnHeadMoved.UNSPECIFIED;
     message.details = (object.details !== undefined && object.details !== null)
       ? TurnDetails.fromPartial(object.details)
       : undefined;
     message.messages = object.messages?.map((e) => Message.fromPartial(e)) || [];
     message.abandonOpenItems = object.abandonOpenItems ?? false;
-    message.assemblyId = object.assemblyId ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
     return message;
   },
 };
@@ -3094,19 +3249,18 @@ export const GetTurnRequest: MessageFns<GetTurnRequest> = {
 };
 
 function createBaseGetTurnResponse(): GetTurnResponse {
-  return { turn: undefined, result: undefined, compaction: undefined };
+  return { found: undefined };
 }
 
 export const GetTurnResponse: MessageFns<GetTurnResponse> = {
   encode(message: GetTurnResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.turn !== undefined) {
-      Turn.encode(message.turn, writer.uint32(10).fork()).join();
-    }
-    if (message.result !== undefined) {
-      AgentResult.encode(message.result, writer.uint32(18).fork()).join();
-    }
-    if (message.compaction !== undefined) {
-      CompactionTurn.encode(message.compaction, writer.uint32(26).fork()).join();
+    switch (message.found?.$case) {
+      case "turn":
+        RecordedTurn.encode(message.found.value, writer.uint32(10).fork()).join();
+        break;
+      case "compaction":
+        CompactionTurn.encode(message.found.value, writer.uint32(18).fork()).join();
+        break;
     }
     return writer;
   },
@@ -3129,7 +3283,7 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
               break;
             }
 
-            message.turn = Turn.decode(reader, reader.uint32());
+            message.found = { $case: "turn", value: RecordedTurn.decode(reader, reader.uint32()) };
             continue;
           }
           case 2: {
@@ -3137,15 +3291,7 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
               break;
             }
 
-            message.result = AgentResult.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.compaction = CompactionTurn.decode(reader, reader.uint32());
+            message.found = { $case: "compaction", value: CompactionTurn.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -3165,12 +3311,88 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
   },
   fromPartial(object: DeepPartial<GetTurnResponse>): GetTurnResponse {
     const message = createBaseGetTurnResponse() as any;
+    switch (object.found?.$case) {
+      case "turn": {
+        if (object.found?.value !== undefined && object.found?.value !== null) {
+          message.found = { $case: "turn", value: RecordedTurn.fromPartial(object.found.value) };
+        }
+        break;
+      }
+      case "compaction": {
+        if (object.found?.value !== undefined && object.found?.value !== null) {
+          message.found = { $case: "compaction", value: CompactionTurn.fromPartial(object.found.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseRecordedTurn(): RecordedTurn {
+  return { turn: undefined, result: undefined };
+}
+
+export const RecordedTurn: MessageFns<RecordedTurn> = {
+  encode(message: RecordedTurn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.turn !== undefined) {
+      Turn.encode(message.turn, writer.uint32(10).fork()).join();
+    }
+    if (message.result !== undefined) {
+      AgentResult.encode(message.result, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RecordedTurn {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRecordedTurn() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.turn = Turn.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.result = AgentResult.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RecordedTurn>): RecordedTurn {
+    return RecordedTurn.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RecordedTurn>): RecordedTurn {
+    const message = createBaseRecordedTurn() as any;
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.result = (object.result !== undefined && object.result !== null)
       ? AgentResult.fromPartial(object.result)
-      : undefined;
-    message.compaction = (object.compaction !== undefined && object.compaction !== null)
-      ? CompactionTurn.fromPartial(object.compaction)
       : undefined;
     return message;
   },
@@ -3888,8 +4110,8 @@ function createBaseCompactRequest(): CompactRequest {
     instructions: "",
     keepTurns: 0,
     targetTokens: undefined,
-    strategy: "",
-    summarizers: [],
+    compressionStrategy: CompressionStrategy.UNSPECIFIED,
+    summarizers: undefined,
   };
 }
 
@@ -3910,11 +4132,11 @@ export const CompactRequest: MessageFns<CompactRequest> = {
     if (message.targetTokens !== undefined) {
       writer.uint32(40).uint32(message.targetTokens);
     }
-    if (message.strategy !== "") {
-      writer.uint32(50).string(message.strategy);
+    if (message.compressionStrategy !== CompressionStrategy.UNSPECIFIED) {
+      writer.uint32(48).int32(compressionStrategyToNumber(message.compressionStrategy));
     }
-    for (const v of message.summarizers) {
-      writer.uint32(58).string(v!);
+    if (message.summarizers !== undefined) {
+      SummarizerList.encode(message.summarizers, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -3973,11 +4195,11 @@ export const CompactRequest: MessageFns<CompactRequest> = {
             continue;
           }
           case 6: {
-            if (tag !== 50) {
+            if (tag !== 48) {
               break;
             }
 
-            message.strategy = reader.string();
+            message.compressionStrategy = compressionStrategyFromJSON(reader.int32());
             continue;
           }
           case 7: {
@@ -3985,7 +4207,7 @@ export const CompactRequest: MessageFns<CompactRequest> = {
               break;
             }
 
-            message.summarizers.push(reader.string());
+            message.summarizers = SummarizerList.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -4010,8 +4232,10 @@ export const CompactRequest: MessageFns<CompactRequest> = {
     message.instructions = object.instructions ?? "";
     message.keepTurns = object.keepTurns ?? 0;
     message.targetTokens = object.targetTokens ?? undefined;
-    message.strategy = object.strategy ?? "";
-    message.summarizers = object.summarizers?.map((e) => e) || [];
+    message.compressionStrategy = object.compressionStrategy ?? CompressionStrategy.UNSPECIFIED;
+    message.summarizers = (object.summarizers !== undefined && object.summarizers !== null)
+      ? SummarizerList.fromPartial(object.summarizers)
+      : undefined;
     return message;
   },
 };
@@ -4077,7 +4301,7 @@ function createBaseSubmitCompactionRequest(): SubmitCompactionRequest {
   return {
     requestId: "",
     session: "",
-    plan: undefined,
+    planToken: "",
     summary: "",
     model: "",
     provider: "",
@@ -4095,8 +4319,8 @@ export const SubmitCompactionRequest: MessageFns<SubmitCompactionRequest> = {
     if (message.session !== "") {
       writer.uint32(18).string(message.session);
     }
-    if (message.plan !== undefined) {
-      CompactionPlan.encode(message.plan, writer.uint32(26).fork()).join();
+    if (message.planToken !== "") {
+      writer.uint32(26).string(message.planToken);
     }
     if (message.summary !== "") {
       writer.uint32(34).string(message.summary);
@@ -4153,7 +4377,7 @@ export const SubmitCompactionRequest: MessageFns<SubmitCompactionRequest> = {
               break;
             }
 
-            message.plan = CompactionPlan.decode(reader, reader.uint32());
+            message.planToken = reader.string();
             continue;
           }
           case 4: {
@@ -4223,9 +4447,7 @@ export const SubmitCompactionRequest: MessageFns<SubmitCompactionRequest> = {
     const message = createBaseSubmitCompactionRequest() as any;
     message.requestId = object.requestId ?? "";
     message.session = object.session ?? "";
-    message.plan = (object.plan !== undefined && object.plan !== null)
-      ? CompactionPlan.fromPartial(object.plan)
-      : undefined;
+    message.planToken = object.planToken ?? "";
     message.summary = object.summary ?? "";
     message.model = object.model ?? "";
     message.provider = object.provider ?? "";
@@ -4401,10 +4623,10 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): ForkSessionResponse => ForkSessionResponse.decode(value),
   },
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
+   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
    */
   aliasSession: {
     path: "/quire.v1.LedgerService/AliasSession" as const,
@@ -4415,6 +4637,22 @@ export const LedgerServiceService = {
     responseSerialize: (value: AliasSessionResponse): Buffer =>
       Buffer.from(AliasSessionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AliasSessionResponse => AliasSessionResponse.decode(value),
+  },
+  /**
+   * UnaliasSession takes an alias away. The session and its label stay.
+   *
+   * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
+   */
+  unaliasSession: {
+    path: "/quire.v1.LedgerService/UnaliasSession" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UnaliasSessionRequest): Buffer =>
+      Buffer.from(UnaliasSessionRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UnaliasSessionRequest => UnaliasSessionRequest.decode(value),
+    responseSerialize: (value: UnaliasSessionResponse): Buffer =>
+      Buffer.from(UnaliasSessionResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UnaliasSessionResponse => UnaliasSessionResponse.decode(value),
   },
   /**
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
@@ -4620,12 +4858,18 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   forkSession: handleUnaryCall<ForkSessionRequest, ForkSessionResponse>;
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
+   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
    */
   aliasSession: handleUnaryCall<AliasSessionRequest, AliasSessionResponse>;
+  /**
+   * UnaliasSession takes an alias away. The session and its label stay.
+   *
+   * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
+   */
+  unaliasSession: handleUnaryCall<UnaliasSessionRequest, UnaliasSessionResponse>;
   /**
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
    * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
@@ -4827,10 +5071,10 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForkSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * AliasSession gives a session another name, moves that name to another session, or takes it away. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), ALIAS_NOT_FOUND (nothing to take away), LIMIT_REACHED (`aliases`).
+   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
    */
   aliasSession(
     request: AliasSessionRequest,
@@ -4846,6 +5090,26 @@ export interface LedgerServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AliasSessionResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * UnaliasSession takes an alias away. The session and its label stay.
+   *
+   * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
+   */
+  unaliasSession(
+    request: UnaliasSessionRequest,
+    callback: (error: ServiceError | null, response: UnaliasSessionResponse) => void,
+  ): ClientUnaryCall;
+  unaliasSession(
+    request: UnaliasSessionRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UnaliasSessionResponse) => void,
+  ): ClientUnaryCall;
+  unaliasSession(
+    request: UnaliasSessionRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UnaliasSessionResponse) => void,
   ): ClientUnaryCall;
   /**
    * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly

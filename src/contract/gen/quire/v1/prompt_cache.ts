@@ -12,11 +12,263 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/prompt_cache.proto";
 
+/** CacheKind is how a provider's prompt cache works. */
+export const CacheKind = {
+  /** UNSPECIFIED - CACHE_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "CACHE_KIND_UNSPECIFIED",
+  /** NONE - CACHE_KIND_NONE is a model of whose cache nothing is known. */
+  NONE: "CACHE_KIND_NONE",
+  /** PREFIX - CACHE_KIND_PREFIX finds the longest prefix that it has by itself. */
+  PREFIX: "CACHE_KIND_PREFIX",
+  /** BREAKPOINTS - CACHE_KIND_BREAKPOINTS keeps what stands before the breakpoints that a request sets. */
+  BREAKPOINTS: "CACHE_KIND_BREAKPOINTS",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type CacheKind = typeof CacheKind[keyof typeof CacheKind];
+
+export namespace CacheKind {
+  export type UNSPECIFIED = typeof CacheKind.UNSPECIFIED;
+  export type NONE = typeof CacheKind.NONE;
+  export type PREFIX = typeof CacheKind.PREFIX;
+  export type BREAKPOINTS = typeof CacheKind.BREAKPOINTS;
+  export type UNRECOGNIZED = typeof CacheKind.UNRECOGNIZED;
+}
+
+export function cacheKindFromJSON(object: any): CacheKind {
+  switch (object) {
+    case 0:
+    case "CACHE_KIND_UNSPECIFIED":
+      return CacheKind.UNSPECIFIED;
+    case 1:
+    case "CACHE_KIND_NONE":
+      return CacheKind.NONE;
+    case 2:
+    case "CACHE_KIND_PREFIX":
+      return CacheKind.PREFIX;
+    case 3:
+    case "CACHE_KIND_BREAKPOINTS":
+      return CacheKind.BREAKPOINTS;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return CacheKind.UNRECOGNIZED;
+  }
+}
+
+export function cacheKindToNumber(object: CacheKind): number {
+  switch (object) {
+    case CacheKind.UNSPECIFIED:
+      return 0;
+    case CacheKind.NONE:
+      return 1;
+    case CacheKind.PREFIX:
+      return 2;
+    case CacheKind.BREAKPOINTS:
+      return 3;
+    case CacheKind.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** BreakpointPlace is where a breakpoint stands. */
+export const BreakpointPlace = {
+  /** UNSPECIFIED - BREAKPOINT_PLACE_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "BREAKPOINT_PLACE_UNSPECIFIED",
+  /** TOOLS - BREAKPOINT_PLACE_TOOLS is after the last tool. */
+  TOOLS: "BREAKPOINT_PLACE_TOOLS",
+  /** SYSTEM - BREAKPOINT_PLACE_SYSTEM is after the system prompt. */
+  SYSTEM: "BREAKPOINT_PLACE_SYSTEM",
+  /** MESSAGE - BREAKPOINT_PLACE_MESSAGE is after a message. */
+  MESSAGE: "BREAKPOINT_PLACE_MESSAGE",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type BreakpointPlace = typeof BreakpointPlace[keyof typeof BreakpointPlace];
+
+export namespace BreakpointPlace {
+  export type UNSPECIFIED = typeof BreakpointPlace.UNSPECIFIED;
+  export type TOOLS = typeof BreakpointPlace.TOOLS;
+  export type SYSTEM = typeof BreakpointPlace.SYSTEM;
+  export type MESSAGE = typeof BreakpointPlace.MESSAGE;
+  export type UNRECOGNIZED = typeof BreakpointPlace.UNRECOGNIZED;
+}
+
+export function breakpointPlaceFromJSON(object: any): BreakpointPlace {
+  switch (object) {
+    case 0:
+    case "BREAKPOINT_PLACE_UNSPECIFIED":
+      return BreakpointPlace.UNSPECIFIED;
+    case 1:
+    case "BREAKPOINT_PLACE_TOOLS":
+      return BreakpointPlace.TOOLS;
+    case 2:
+    case "BREAKPOINT_PLACE_SYSTEM":
+      return BreakpointPlace.SYSTEM;
+    case 3:
+    case "BREAKPOINT_PLACE_MESSAGE":
+      return BreakpointPlace.MESSAGE;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return BreakpointPlace.UNRECOGNIZED;
+  }
+}
+
+export function breakpointPlaceToNumber(object: BreakpointPlace): number {
+  switch (object) {
+    case BreakpointPlace.UNSPECIFIED:
+      return 0;
+    case BreakpointPlace.TOOLS:
+      return 1;
+    case BreakpointPlace.SYSTEM:
+      return 2;
+    case BreakpointPlace.MESSAGE:
+      return 3;
+    case BreakpointPlace.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** ContextChangeKind is what makes a context another than the one before it, or its cache miss. */
+export const ContextChangeKind = {
+  /** UNSPECIFIED - CONTEXT_CHANGE_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "CONTEXT_CHANGE_KIND_UNSPECIFIED",
+  /** FIRST_CONTEXT - CONTEXT_CHANGE_KIND_FIRST_CONTEXT is a session without a context before. */
+  FIRST_CONTEXT: "CONTEXT_CHANGE_KIND_FIRST_CONTEXT",
+  /** TTL_PASSED - CONTEXT_CHANGE_KIND_TTL_PASSED is a cache that went cold. */
+  TTL_PASSED: "CONTEXT_CHANGE_KIND_TTL_PASSED",
+  /** TOOLS - CONTEXT_CHANGE_KIND_TOOLS is a tool that was added, taken away or changed; the detail is its name, where one is to blame. */
+  TOOLS: "CONTEXT_CHANGE_KIND_TOOLS",
+  /** SECTION - CONTEXT_CHANGE_KIND_SECTION is a section of the system prompt; the detail is its name. */
+  SECTION: "CONTEXT_CHANGE_KIND_SECTION",
+  /** CUT - CONTEXT_CHANGE_KIND_CUT is a history that begins elsewhere. */
+  CUT: "CONTEXT_CHANGE_KIND_CUT",
+  /** TURN - CONTEXT_CHANGE_KIND_TURN is a turn of the history; the detail is its id. */
+  TURN: "CONTEXT_CHANGE_KIND_TURN",
+  /** CURRENT_MESSAGE - CONTEXT_CHANGE_KIND_CURRENT_MESSAGE is the current message. */
+  CURRENT_MESSAGE: "CONTEXT_CHANGE_KIND_CURRENT_MESSAGE",
+  /** COMPACTION - CONTEXT_CHANGE_KIND_COMPACTION is a compaction, which rewrites the prefix anyway. */
+  COMPACTION: "CONTEXT_CHANGE_KIND_COMPACTION",
+  /** CARRYING_COSTS_MORE - CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE is updates that would cost more to carry than to write all anew. */
+  CARRYING_COSTS_MORE: "CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE",
+  /** NOT_KEPT - CONTEXT_CHANGE_KIND_NOT_KEPT is an earlier context, or its receipt, that is no longer kept. */
+  NOT_KEPT: "CONTEXT_CHANGE_KIND_NOT_KEPT",
+  /** PROVIDER - CONTEXT_CHANGE_KIND_PROVIDER is a provider that read less than its rules allow. */
+  PROVIDER: "CONTEXT_CHANGE_KIND_PROVIDER",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type ContextChangeKind = typeof ContextChangeKind[keyof typeof ContextChangeKind];
+
+export namespace ContextChangeKind {
+  export type UNSPECIFIED = typeof ContextChangeKind.UNSPECIFIED;
+  export type FIRST_CONTEXT = typeof ContextChangeKind.FIRST_CONTEXT;
+  export type TTL_PASSED = typeof ContextChangeKind.TTL_PASSED;
+  export type TOOLS = typeof ContextChangeKind.TOOLS;
+  export type SECTION = typeof ContextChangeKind.SECTION;
+  export type CUT = typeof ContextChangeKind.CUT;
+  export type TURN = typeof ContextChangeKind.TURN;
+  export type CURRENT_MESSAGE = typeof ContextChangeKind.CURRENT_MESSAGE;
+  export type COMPACTION = typeof ContextChangeKind.COMPACTION;
+  export type CARRYING_COSTS_MORE = typeof ContextChangeKind.CARRYING_COSTS_MORE;
+  export type NOT_KEPT = typeof ContextChangeKind.NOT_KEPT;
+  export type PROVIDER = typeof ContextChangeKind.PROVIDER;
+  export type UNRECOGNIZED = typeof ContextChangeKind.UNRECOGNIZED;
+}
+
+export function contextChangeKindFromJSON(object: any): ContextChangeKind {
+  switch (object) {
+    case 0:
+    case "CONTEXT_CHANGE_KIND_UNSPECIFIED":
+      return ContextChangeKind.UNSPECIFIED;
+    case 1:
+    case "CONTEXT_CHANGE_KIND_FIRST_CONTEXT":
+      return ContextChangeKind.FIRST_CONTEXT;
+    case 2:
+    case "CONTEXT_CHANGE_KIND_TTL_PASSED":
+      return ContextChangeKind.TTL_PASSED;
+    case 3:
+    case "CONTEXT_CHANGE_KIND_TOOLS":
+      return ContextChangeKind.TOOLS;
+    case 4:
+    case "CONTEXT_CHANGE_KIND_SECTION":
+      return ContextChangeKind.SECTION;
+    case 5:
+    case "CONTEXT_CHANGE_KIND_CUT":
+      return ContextChangeKind.CUT;
+    case 6:
+    case "CONTEXT_CHANGE_KIND_TURN":
+      return ContextChangeKind.TURN;
+    case 7:
+    case "CONTEXT_CHANGE_KIND_CURRENT_MESSAGE":
+      return ContextChangeKind.CURRENT_MESSAGE;
+    case 8:
+    case "CONTEXT_CHANGE_KIND_COMPACTION":
+      return ContextChangeKind.COMPACTION;
+    case 9:
+    case "CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE":
+      return ContextChangeKind.CARRYING_COSTS_MORE;
+    case 10:
+    case "CONTEXT_CHANGE_KIND_NOT_KEPT":
+      return ContextChangeKind.NOT_KEPT;
+    case 11:
+    case "CONTEXT_CHANGE_KIND_PROVIDER":
+      return ContextChangeKind.PROVIDER;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return ContextChangeKind.UNRECOGNIZED;
+  }
+}
+
+export function contextChangeKindToNumber(object: ContextChangeKind): number {
+  switch (object) {
+    case ContextChangeKind.UNSPECIFIED:
+      return 0;
+    case ContextChangeKind.FIRST_CONTEXT:
+      return 1;
+    case ContextChangeKind.TTL_PASSED:
+      return 2;
+    case ContextChangeKind.TOOLS:
+      return 3;
+    case ContextChangeKind.SECTION:
+      return 4;
+    case ContextChangeKind.CUT:
+      return 5;
+    case ContextChangeKind.TURN:
+      return 6;
+    case ContextChangeKind.CURRENT_MESSAGE:
+      return 7;
+    case ContextChangeKind.COMPACTION:
+      return 8;
+    case ContextChangeKind.CARRYING_COSTS_MORE:
+      return 9;
+    case ContextChangeKind.NOT_KEPT:
+      return 10;
+    case ContextChangeKind.PROVIDER:
+      return 11;
+    case ContextChangeKind.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** ContextChange is what makes a context another than the one before it, or its cache miss. */
+export interface ContextChange {
+  /** kind is what it is. */
+  readonly kind: ContextChangeKind;
+  /** detail says which one, where the kind does not. */
+  readonly detail: string;
+}
+
 /** CacheBreakpoint is a place up to which a provider is asked to keep a context. */
 export interface CacheBreakpoint {
-  /** after is what stands before it: "tools", "system" or "message". */
-  readonly after: string;
-  /** message_index is which message, counted over history and the current message, for "message". */
+  /** after is what stands before it. */
+  readonly after: BreakpointPlace;
+  /** message_index is which message, counted over history and the current message, for MESSAGE. */
   readonly messageIndex: number;
   /** prefix_tokens is what comes before it. */
   readonly prefixTokens: number;
@@ -26,8 +278,8 @@ export interface CacheBreakpoint {
 
 /** CachePlan says what a provider's prompt cache will do for a context. */
 export interface CachePlan {
-  /** kind is how the provider's cache works: "breakpoints" that are set, a "prefix" that it finds itself, or "none" that is known of. */
-  readonly kind: string;
+  /** kind is how the provider's cache works. */
+  readonly kind: CacheKind;
   /** breakpoints are where the context should be kept up to, in order. */
   readonly breakpoints: readonly CacheBreakpoint[];
   /** read_tokens is what will be read from the cache. */
@@ -40,10 +292,12 @@ export interface CachePlan {
   readonly cost: number;
   /** cost_without_cache is what it would cost without the cache, in the same unit. */
   readonly costWithoutCache: number;
-  /** cost_usd is the cost in US dollars, where the catalogue has a price; 0 otherwise. */
-  readonly costUsd: number;
-  /** miss_cause is why less is read than the context before left: "first context", "ttl passed", "tools", "section <name>", "cut", "model"; empty when all of it is. */
-  readonly missCause: string;
+  /** cost_usd is the cost in US dollars, where the catalogue has a price; absent otherwise. */
+  readonly costUsd?:
+    | number
+    | undefined;
+  /** miss_cause is why less is read than the context before left; absent when all of it is. */
+  readonly missCause: ContextChange | undefined;
 }
 
 /** PrefixUpdate is a change of the system prompt that rides in the current message. */
@@ -60,8 +314,10 @@ export interface PrefixUpdate {
 export interface PrefixState {
   /** pinned says that it is the one of an earlier context, although something in it has changed since. */
   readonly pinned: boolean;
-  /** cause is why it is not pinned although an earlier one was warm, as in "section override", "compaction", "tools", "carrying costs more"; empty otherwise. */
-  readonly cause: string;
+  /** cause is why it is not pinned although an earlier one was warm; absent otherwise. */
+  readonly cause:
+    | ContextChange
+    | undefined;
   /** updates are the changes since, told in the current message or in an earlier turn. */
   readonly updates: readonly PrefixUpdate[];
   /** told_tokens is what all updates cost that history carries. */
@@ -70,10 +326,12 @@ export interface PrefixState {
   readonly toldTurnId: string;
   /** first_difference is the first byte that differs from the session's context before, counted as in CompareReceipts. */
   readonly firstDifference: number;
-  /** difference is what caused it: a section, a tool, the cut; empty when this context only goes on where the one before ended. */
-  readonly difference: string;
-  /** previous_receipt_id is the context before; empty when there is none. */
-  readonly previousReceiptId: string;
+  /** difference is what caused it; absent when this context only goes on where the one before ended. */
+  readonly difference:
+    | ContextChange
+    | undefined;
+  /** previous_assembly_id is the context before; empty when there is none. */
+  readonly previousAssemblyId: string;
   /** scaled_under_compaction_id is the compaction that the thread had when the token ratio was chosen: it stays in force until the next one. */
   readonly scaledUnderCompactionId: string;
 }
@@ -82,8 +340,8 @@ export interface PrefixState {
 export interface CacheTurn {
   /** turn_id is the turn. */
   readonly turnId: string;
-  /** receipt_id is its assembly; empty when it named none. */
-  readonly receiptId: string;
+  /** assembly_id is its assembly; empty when it named none. */
+  readonly assemblyId: string;
   /** model is the model's name. */
   readonly model: string;
   /** create_time is when the turn was begun or recorded. */
@@ -102,8 +360,8 @@ export interface CacheTurn {
   readonly cacheWriteTokens: number;
   /** hit_rate is the share of the input that was read from the cache. */
   readonly hitRate: number;
-  /** miss_cause is why less was read than could have been: what changed, or that the time passed; empty when nothing was missed. */
-  readonly missCause: string;
+  /** miss_cause is why less was read than could have been; absent when nothing was missed. */
+  readonly missCause: ContextChange | undefined;
 }
 
 /** CacheUse is what a model's cache did for a session. */
@@ -122,14 +380,81 @@ export interface CacheUse {
   readonly predictedHitRate: number;
 }
 
+function createBaseContextChange(): ContextChange {
+  return { kind: ContextChangeKind.UNSPECIFIED, detail: "" };
+}
+
+export const ContextChange: MessageFns<ContextChange> = {
+  encode(message: ContextChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== ContextChangeKind.UNSPECIFIED) {
+      writer.uint32(8).int32(contextChangeKindToNumber(message.kind));
+    }
+    if (message.detail !== "") {
+      writer.uint32(18).string(message.detail);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ContextChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseContextChange() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = contextChangeKindFromJSON(reader.int32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ContextChange>): ContextChange {
+    return ContextChange.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ContextChange>): ContextChange {
+    const message = createBaseContextChange() as any;
+    message.kind = object.kind ?? ContextChangeKind.UNSPECIFIED;
+    message.detail = object.detail ?? "";
+    return message;
+  },
+};
+
 function createBaseCacheBreakpoint(): CacheBreakpoint {
-  return { after: "", messageIndex: 0, prefixTokens: 0, ttlSeconds: 0 };
+  return { after: BreakpointPlace.UNSPECIFIED, messageIndex: 0, prefixTokens: 0, ttlSeconds: 0 };
 }
 
 export const CacheBreakpoint: MessageFns<CacheBreakpoint> = {
   encode(message: CacheBreakpoint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.after !== "") {
-      writer.uint32(10).string(message.after);
+    if (message.after !== BreakpointPlace.UNSPECIFIED) {
+      writer.uint32(40).int32(breakpointPlaceToNumber(message.after));
     }
     if (message.messageIndex !== 0) {
       writer.uint32(16).uint32(message.messageIndex);
@@ -156,12 +481,12 @@ export const CacheBreakpoint: MessageFns<CacheBreakpoint> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
+          case 5: {
+            if (tag !== 40) {
               break;
             }
 
-            message.after = reader.string();
+            message.after = breakpointPlaceFromJSON(reader.int32());
             continue;
           }
           case 2: {
@@ -205,7 +530,7 @@ export const CacheBreakpoint: MessageFns<CacheBreakpoint> = {
   },
   fromPartial(object: DeepPartial<CacheBreakpoint>): CacheBreakpoint {
     const message = createBaseCacheBreakpoint() as any;
-    message.after = object.after ?? "";
+    message.after = object.after ?? BreakpointPlace.UNSPECIFIED;
     message.messageIndex = object.messageIndex ?? 0;
     message.prefixTokens = object.prefixTokens ?? 0;
     message.ttlSeconds = object.ttlSeconds ?? 0;
@@ -215,22 +540,22 @@ export const CacheBreakpoint: MessageFns<CacheBreakpoint> = {
 
 function createBaseCachePlan(): CachePlan {
   return {
-    kind: "",
+    kind: CacheKind.UNSPECIFIED,
     breakpoints: [],
     readTokens: 0,
     writeTokens: 0,
     freshTokens: 0,
     cost: 0,
     costWithoutCache: 0,
-    costUsd: 0,
-    missCause: "",
+    costUsd: undefined,
+    missCause: undefined,
   };
 }
 
 export const CachePlan: MessageFns<CachePlan> = {
   encode(message: CachePlan, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.kind !== "") {
-      writer.uint32(10).string(message.kind);
+    if (message.kind !== CacheKind.UNSPECIFIED) {
+      writer.uint32(80).int32(cacheKindToNumber(message.kind));
     }
     for (const v of message.breakpoints) {
       CacheBreakpoint.encode(v!, writer.uint32(18).fork()).join();
@@ -250,11 +575,11 @@ export const CachePlan: MessageFns<CachePlan> = {
     if (message.costWithoutCache !== 0) {
       writer.uint32(57).double(message.costWithoutCache);
     }
-    if (message.costUsd !== 0) {
+    if (message.costUsd !== undefined) {
       writer.uint32(65).double(message.costUsd);
     }
-    if (message.missCause !== "") {
-      writer.uint32(74).string(message.missCause);
+    if (message.missCause !== undefined) {
+      ContextChange.encode(message.missCause, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -272,12 +597,12 @@ export const CachePlan: MessageFns<CachePlan> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
+          case 10: {
+            if (tag !== 80) {
               break;
             }
 
-            message.kind = reader.string();
+            message.kind = cacheKindFromJSON(reader.int32());
             continue;
           }
           case 2: {
@@ -336,12 +661,12 @@ export const CachePlan: MessageFns<CachePlan> = {
             message.costUsd = reader.double();
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
+          case 11: {
+            if (tag !== 90) {
               break;
             }
 
-            message.missCause = reader.string();
+            message.missCause = ContextChange.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -361,15 +686,17 @@ export const CachePlan: MessageFns<CachePlan> = {
   },
   fromPartial(object: DeepPartial<CachePlan>): CachePlan {
     const message = createBaseCachePlan() as any;
-    message.kind = object.kind ?? "";
+    message.kind = object.kind ?? CacheKind.UNSPECIFIED;
     message.breakpoints = object.breakpoints?.map((e) => CacheBreakpoint.fromPartial(e)) || [];
     message.readTokens = object.readTokens ?? 0;
     message.writeTokens = object.writeTokens ?? 0;
     message.freshTokens = object.freshTokens ?? 0;
     message.cost = object.cost ?? 0;
     message.costWithoutCache = object.costWithoutCache ?? 0;
-    message.costUsd = object.costUsd ?? 0;
-    message.missCause = object.missCause ?? "";
+    message.costUsd = object.costUsd ?? undefined;
+    message.missCause = (object.missCause !== undefined && object.missCause !== null)
+      ? ContextChange.fromPartial(object.missCause)
+      : undefined;
     return message;
   },
 };
@@ -456,13 +783,13 @@ export const PrefixUpdate: MessageFns<PrefixUpdate> = {
 function createBasePrefixState(): PrefixState {
   return {
     pinned: false,
-    cause: "",
+    cause: undefined,
     updates: [],
     toldTokens: 0,
     toldTurnId: "",
     firstDifference: 0,
-    difference: "",
-    previousReceiptId: "",
+    difference: undefined,
+    previousAssemblyId: "",
     scaledUnderCompactionId: "",
   };
 }
@@ -472,8 +799,8 @@ export const PrefixState: MessageFns<PrefixState> = {
     if (message.pinned !== false) {
       writer.uint32(8).bool(message.pinned);
     }
-    if (message.cause !== "") {
-      writer.uint32(18).string(message.cause);
+    if (message.cause !== undefined) {
+      ContextChange.encode(message.cause, writer.uint32(82).fork()).join();
     }
     for (const v of message.updates) {
       PrefixUpdate.encode(v!, writer.uint32(26).fork()).join();
@@ -487,11 +814,11 @@ export const PrefixState: MessageFns<PrefixState> = {
     if (message.firstDifference !== 0) {
       writer.uint32(48).uint64(message.firstDifference);
     }
-    if (message.difference !== "") {
-      writer.uint32(58).string(message.difference);
+    if (message.difference !== undefined) {
+      ContextChange.encode(message.difference, writer.uint32(90).fork()).join();
     }
-    if (message.previousReceiptId !== "") {
-      writer.uint32(66).string(message.previousReceiptId);
+    if (message.previousAssemblyId !== "") {
+      writer.uint32(66).string(message.previousAssemblyId);
     }
     if (message.scaledUnderCompactionId !== "") {
       writer.uint32(74).string(message.scaledUnderCompactionId);
@@ -520,12 +847,12 @@ export const PrefixState: MessageFns<PrefixState> = {
             message.pinned = reader.bool();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
+          case 10: {
+            if (tag !== 82) {
               break;
             }
 
-            message.cause = reader.string();
+            message.cause = ContextChange.decode(reader, reader.uint32());
             continue;
           }
           case 3: {
@@ -560,12 +887,12 @@ export const PrefixState: MessageFns<PrefixState> = {
             message.firstDifference = longToNumber(reader.uint64());
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
+          case 11: {
+            if (tag !== 90) {
               break;
             }
 
-            message.difference = reader.string();
+            message.difference = ContextChange.decode(reader, reader.uint32());
             continue;
           }
           case 8: {
@@ -573,7 +900,7 @@ export const PrefixState: MessageFns<PrefixState> = {
               break;
             }
 
-            message.previousReceiptId = reader.string();
+            message.previousAssemblyId = reader.string();
             continue;
           }
           case 9: {
@@ -602,13 +929,17 @@ export const PrefixState: MessageFns<PrefixState> = {
   fromPartial(object: DeepPartial<PrefixState>): PrefixState {
     const message = createBasePrefixState() as any;
     message.pinned = object.pinned ?? false;
-    message.cause = object.cause ?? "";
+    message.cause = (object.cause !== undefined && object.cause !== null)
+      ? ContextChange.fromPartial(object.cause)
+      : undefined;
     message.updates = object.updates?.map((e) => PrefixUpdate.fromPartial(e)) || [];
     message.toldTokens = object.toldTokens ?? 0;
     message.toldTurnId = object.toldTurnId ?? "";
     message.firstDifference = object.firstDifference ?? 0;
-    message.difference = object.difference ?? "";
-    message.previousReceiptId = object.previousReceiptId ?? "";
+    message.difference = (object.difference !== undefined && object.difference !== null)
+      ? ContextChange.fromPartial(object.difference)
+      : undefined;
+    message.previousAssemblyId = object.previousAssemblyId ?? "";
     message.scaledUnderCompactionId = object.scaledUnderCompactionId ?? "";
     return message;
   },
@@ -617,7 +948,7 @@ export const PrefixState: MessageFns<PrefixState> = {
 function createBaseCacheTurn(): CacheTurn {
   return {
     turnId: "",
-    receiptId: "",
+    assemblyId: "",
     model: "",
     createTime: undefined,
     predicted: undefined,
@@ -625,7 +956,7 @@ function createBaseCacheTurn(): CacheTurn {
     cachedInputTokens: 0,
     cacheWriteTokens: 0,
     hitRate: 0,
-    missCause: "",
+    missCause: undefined,
   };
 }
 
@@ -634,8 +965,8 @@ export const CacheTurn: MessageFns<CacheTurn> = {
     if (message.turnId !== "") {
       writer.uint32(10).string(message.turnId);
     }
-    if (message.receiptId !== "") {
-      writer.uint32(18).string(message.receiptId);
+    if (message.assemblyId !== "") {
+      writer.uint32(18).string(message.assemblyId);
     }
     if (message.model !== "") {
       writer.uint32(26).string(message.model);
@@ -658,8 +989,8 @@ export const CacheTurn: MessageFns<CacheTurn> = {
     if (message.hitRate !== 0) {
       writer.uint32(73).double(message.hitRate);
     }
-    if (message.missCause !== "") {
-      writer.uint32(82).string(message.missCause);
+    if (message.missCause !== undefined) {
+      ContextChange.encode(message.missCause, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -690,7 +1021,7 @@ export const CacheTurn: MessageFns<CacheTurn> = {
               break;
             }
 
-            message.receiptId = reader.string();
+            message.assemblyId = reader.string();
             continue;
           }
           case 3: {
@@ -754,7 +1085,7 @@ export const CacheTurn: MessageFns<CacheTurn> = {
               break;
             }
 
-            message.missCause = reader.string();
+            message.missCause = ContextChange.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -775,7 +1106,7 @@ export const CacheTurn: MessageFns<CacheTurn> = {
   fromPartial(object: DeepPartial<CacheTurn>): CacheTurn {
     const message = createBaseCacheTurn() as any;
     message.turnId = object.turnId ?? "";
-    message.receiptId = object.receiptId ?? "";
+    message.assemblyId = object.assemblyId ?? "";
     message.model = object.model ?? "";
     message.createTime = object.createTime ?? undefined;
     message.predicted = (object.predicted !== undefined && object.predicted !== null)
@@ -785,7 +1116,9 @@ export const CacheTurn: MessageFns<CacheTurn> = {
     message.cachedInputTokens = object.cachedInputTokens ?? 0;
     message.cacheWriteTokens = object.cacheWriteTokens ?? 0;
     message.hitRate = object.hitRate ?? 0;
-    message.missCause = object.missCause ?? "";
+    message.missCause = (object.missCause !== undefined && object.missCause !== null)
+      ? ContextChange.fromPartial(object.missCause)
+      : undefined;
     return message;
   },
 };

@@ -224,6 +224,66 @@ export function toolKindToNumber(object: ToolKind): number {
   }
 }
 
+/** LoopRule is what a tool does to the tool loop of a turn. */
+export const LoopRule = {
+  /** UNSPECIFIED - LOOP_RULE_UNSPECIFIED is no rule; one that carries it is refused. */
+  UNSPECIFIED: "LOOP_RULE_UNSPECIFIED",
+  /** EXIT - LOOP_RULE_EXIT ends the turn after the tool was called. */
+  EXIT: "LOOP_RULE_EXIT",
+  /** CONTINUE - LOOP_RULE_CONTINUE goes on after it was called. */
+  CONTINUE: "LOOP_RULE_CONTINUE",
+  /** START - LOOP_RULE_START makes it the first tool of a turn. */
+  START: "LOOP_RULE_START",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type LoopRule = typeof LoopRule[keyof typeof LoopRule];
+
+export namespace LoopRule {
+  export type UNSPECIFIED = typeof LoopRule.UNSPECIFIED;
+  export type EXIT = typeof LoopRule.EXIT;
+  export type CONTINUE = typeof LoopRule.CONTINUE;
+  export type START = typeof LoopRule.START;
+  export type UNRECOGNIZED = typeof LoopRule.UNRECOGNIZED;
+}
+
+export function loopRuleFromJSON(object: any): LoopRule {
+  switch (object) {
+    case 0:
+    case "LOOP_RULE_UNSPECIFIED":
+      return LoopRule.UNSPECIFIED;
+    case 1:
+    case "LOOP_RULE_EXIT":
+      return LoopRule.EXIT;
+    case 2:
+    case "LOOP_RULE_CONTINUE":
+      return LoopRule.CONTINUE;
+    case 3:
+    case "LOOP_RULE_START":
+      return LoopRule.START;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return LoopRule.UNRECOGNIZED;
+  }
+}
+
+export function loopRuleToNumber(object: LoopRule): number {
+  switch (object) {
+    case LoopRule.UNSPECIFIED:
+      return 0;
+    case LoopRule.EXIT:
+      return 1;
+    case LoopRule.CONTINUE:
+      return 2;
+    case LoopRule.START:
+      return 3;
+    case LoopRule.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** Workspace is where an agent works: its documents, what it can do there, and its tools. */
 export interface Workspace {
   /** id is a UUIDv7. */
@@ -276,8 +336,8 @@ export interface Document {
   readonly version: number;
   /** hash is the SHA-256 of the content. Set by the server. */
   readonly hash: Buffer;
-  /** bytes is the size of the content. Set by the server. */
-  readonly bytes: number;
+  /** size_bytes is the size of the content. Set by the server. */
+  readonly sizeBytes: number;
   /** o200k_tokens is the exact o200k_base count of the content. Set by the server. */
   readonly o200kTokens: number;
   /** update_time is when this version was made. Set by the server. */
@@ -337,20 +397,14 @@ export interface ToolRule {
   /** rule is what holds. Exactly one must be set. */
   readonly rule:
     | //
-    /** exit_loop ends the turn after the tool was called. */
-    { readonly $case: "exitLoop"; readonly value: boolean }
-    | //
-    /** continue_loop goes on after it was called. */
-    { readonly $case: "continueLoop"; readonly value: boolean }
+    /** loop is what it does to the tool loop. */
+    { readonly $case: "loop"; readonly value: LoopRule }
     | //
     /** max_calls is how often it may be called in a turn: 1 to 1,000,000. */
     { readonly $case: "maxCalls"; readonly value: number }
     | //
     /** requires_prior is the tool that must be called before it: 1 to 256 characters. */
     { readonly $case: "requiresPrior"; readonly value: string }
-    | //
-    /** start_constraint makes it the first tool of a turn. */
-    { readonly $case: "startConstraint"; readonly value: boolean }
     | undefined;
 }
 
@@ -621,7 +675,7 @@ function createBaseDocument(): Document {
     content: "",
     version: 0,
     hash: Buffer.alloc(0),
-    bytes: 0,
+    sizeBytes: 0,
     o200kTokens: 0,
     updateTime: undefined,
   };
@@ -644,8 +698,8 @@ export const Document: MessageFns<Document> = {
     if (message.hash.length !== 0) {
       writer.uint32(42).bytes(message.hash);
     }
-    if (message.bytes !== 0) {
-      writer.uint32(48).uint32(message.bytes);
+    if (message.sizeBytes !== 0) {
+      writer.uint32(48).uint32(message.sizeBytes);
     }
     if (message.o200kTokens !== 0) {
       writer.uint32(56).uint32(message.o200kTokens);
@@ -714,7 +768,7 @@ export const Document: MessageFns<Document> = {
               break;
             }
 
-            message.bytes = reader.uint32();
+            message.sizeBytes = reader.uint32();
             continue;
           }
           case 7: {
@@ -755,7 +809,7 @@ export const Document: MessageFns<Document> = {
     message.content = object.content ?? "";
     message.version = object.version ?? 0;
     message.hash = object.hash ?? Buffer.alloc(0);
-    message.bytes = object.bytes ?? 0;
+    message.sizeBytes = object.sizeBytes ?? 0;
     message.o200kTokens = object.o200kTokens ?? 0;
     message.updateTime = object.updateTime ?? undefined;
     return message;
@@ -1119,20 +1173,14 @@ export const ToolRule: MessageFns<ToolRule> = {
       writer.uint32(10).string(message.tool);
     }
     switch (message.rule?.$case) {
-      case "exitLoop":
-        writer.uint32(16).bool(message.rule.value);
-        break;
-      case "continueLoop":
-        writer.uint32(24).bool(message.rule.value);
+      case "loop":
+        writer.uint32(16).int32(loopRuleToNumber(message.rule.value));
         break;
       case "maxCalls":
         writer.uint32(32).uint32(message.rule.value);
         break;
       case "requiresPrior":
         writer.uint32(42).string(message.rule.value);
-        break;
-      case "startConstraint":
-        writer.uint32(48).bool(message.rule.value);
         break;
     }
     return writer;
@@ -1164,15 +1212,7 @@ export const ToolRule: MessageFns<ToolRule> = {
               break;
             }
 
-            message.rule = { $case: "exitLoop", value: reader.bool() };
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.rule = { $case: "continueLoop", value: reader.bool() };
+            message.rule = { $case: "loop", value: loopRuleFromJSON(reader.int32()) };
             continue;
           }
           case 4: {
@@ -1189,14 +1229,6 @@ export const ToolRule: MessageFns<ToolRule> = {
             }
 
             message.rule = { $case: "requiresPrior", value: reader.string() };
-            continue;
-          }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
-
-            message.rule = { $case: "startConstraint", value: reader.bool() };
             continue;
           }
         }
@@ -1218,15 +1250,9 @@ export const ToolRule: MessageFns<ToolRule> = {
     const message = createBaseToolRule() as any;
     message.tool = object.tool ?? "";
     switch (object.rule?.$case) {
-      case "exitLoop": {
+      case "loop": {
         if (object.rule?.value !== undefined && object.rule?.value !== null) {
-          message.rule = { $case: "exitLoop", value: object.rule.value };
-        }
-        break;
-      }
-      case "continueLoop": {
-        if (object.rule?.value !== undefined && object.rule?.value !== null) {
-          message.rule = { $case: "continueLoop", value: object.rule.value };
+          message.rule = { $case: "loop", value: object.rule.value };
         }
         break;
       }
@@ -1239,12 +1265,6 @@ export const ToolRule: MessageFns<ToolRule> = {
       case "requiresPrior": {
         if (object.rule?.value !== undefined && object.rule?.value !== null) {
           message.rule = { $case: "requiresPrior", value: object.rule.value };
-        }
-        break;
-      }
-      case "startConstraint": {
-        if (object.rule?.value !== undefined && object.rule?.value !== null) {
-          message.rule = { $case: "startConstraint", value: object.rule.value };
         }
         break;
       }

@@ -409,6 +409,7 @@ export const ModelName = {
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
+  SharedSecret: 'SharedSecret',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -431,7 +432,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1323,6 +1324,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SharedSecret: {
+      payload: Prisma.$SharedSecretPayload<ExtArgs>
+      fields: Prisma.SharedSecretFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SharedSecretFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SharedSecretFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        findFirst: {
+          args: Prisma.SharedSecretFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SharedSecretFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        findMany: {
+          args: Prisma.SharedSecretFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>[]
+        }
+        create: {
+          args: Prisma.SharedSecretCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        createMany: {
+          args: Prisma.SharedSecretCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SharedSecretCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>[]
+        }
+        delete: {
+          args: Prisma.SharedSecretDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        update: {
+          args: Prisma.SharedSecretUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        deleteMany: {
+          args: Prisma.SharedSecretDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SharedSecretUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SharedSecretUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>[]
+        }
+        upsert: {
+          args: Prisma.SharedSecretUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SharedSecretPayload>
+        }
+        aggregate: {
+          args: Prisma.SharedSecretAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSharedSecret>
+        }
+        groupBy: {
+          args: Prisma.SharedSecretGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SharedSecretGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SharedSecretCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SharedSecretCountAggregateOutputType> | number
+        }
+      }
+    }
     Receipt: {
       payload: Prisma.$ReceiptPayload<ExtArgs>
       fields: Prisma.ReceiptFieldRefs
@@ -2080,6 +2155,14 @@ export const CompactionScalarFieldEnum = {
 export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
 
 
+export const SharedSecretScalarFieldEnum = {
+  name: 'name',
+  value: 'value'
+} as const
+
+export type SharedSecretScalarFieldEnum = (typeof SharedSecretScalarFieldEnum)[keyof typeof SharedSecretScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -2401,6 +2484,7 @@ export type GlobalOmitConfig = {
   storedAnswer?: Prisma.StoredAnswerOmit
   erasureEpoch?: Prisma.ErasureEpochOmit
   compaction?: Prisma.CompactionOmit
+  sharedSecret?: Prisma.SharedSecretOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
   contextPin?: Prisma.ContextPinOmit

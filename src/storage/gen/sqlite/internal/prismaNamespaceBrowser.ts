@@ -63,6 +63,7 @@ export const ModelName = {
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
+  SharedSecret: 'SharedSecret',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -286,6 +287,14 @@ export const CompactionScalarFieldEnum = {
 } as const
 
 export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
+
+
+export const SharedSecretScalarFieldEnum = {
+  name: 'name',
+  value: 'value'
+} as const
+
+export type SharedSecretScalarFieldEnum = (typeof SharedSecretScalarFieldEnum)[keyof typeof SharedSecretScalarFieldEnum]
 
 
 export const ReceiptScalarFieldEnum = {
