@@ -30,12 +30,15 @@ try {
     "-o",
     join(folder, gen, "descriptors.binpb"),
   );
-  const expected = contents(join(folder, gen));
-  const actual = contents(join(root, gen));
-  const stale = [...new Set([...expected.keys(), ...actual.keys()])].filter(
-    (path) => expected.get(path) !== actual.get(path),
-  );
-  for (const path of stale) console.error(`${join(gen, path)} is out of date`);
+  run("node", "scripts/contract.mjs", folder);
+  const stale = [gen, "contract"].flatMap((part) => {
+    const expected = contents(join(folder, part));
+    const actual = contents(join(root, part));
+    return [...new Set([...expected.keys(), ...actual.keys()])]
+      .filter((path) => expected.get(path) !== actual.get(path))
+      .map((path) => join(part, path));
+  });
+  for (const path of stale) console.error(`${path} is out of date`);
   run("node", "scripts/prisma.mjs", "generate", "--check");
   run("node", "scripts/prisma.mjs", "check");
   if (stale.length > 0) process.exitCode = 1;

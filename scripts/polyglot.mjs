@@ -38,7 +38,7 @@ async function runPython(address) {
       { env: path },
     );
   });
-  await generate("python", ["proto"], path);
+  await generate("python", ["contract"], path);
   return run(["python", "main.py", address], { cwd: folder, env: { ...path, PYTHONPATH: "gen" } });
 }
 
@@ -48,7 +48,7 @@ async function runGo(address) {
   const go = await firstThatRuns([["go", "version"]], "Go 1.24 or newer", folder);
   const tools = kept("go", go.output, readFileSync(join(folder, "go.mod"), "utf8"));
   await tools.prepare(() => run(["go", "install", "tool"], { cwd: folder, env: { GOBIN: tools.folder } }));
-  await generate("go", ["proto"], pathWith(tools.folder));
+  await generate("go", ["contract"], pathWith(tools.folder));
   const program = join(tools.folder, "example");
   await run(["go", "build", "-o", program, "."], { cwd: folder });
   return run([program, address], { cwd: folder });

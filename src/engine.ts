@@ -12,7 +12,6 @@ import { TemplateFolder } from "./assembly/templates.js";
 import { createToolsCache } from "./assembly/tools.js";
 import { type Catalogue, extendCatalogue, parseCatalogue } from "./budget/catalogue.js";
 import { type CapsuleDeps, createCapsules } from "./capsule/capsules.js";
-import { parseContextSettings } from "./capsule/context-settings.js";
 import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
 import type { Config } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
@@ -30,6 +29,7 @@ import {
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
 import { Offload } from "./offload/offload.js";
+import { parseContextSettings } from "./server/validation/settings-file.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";

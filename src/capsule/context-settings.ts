@@ -1,4 +1,3 @@
-import { z } from "zod";
 import {
   BudgetPolicy,
   CompressionStrategy,
@@ -6,57 +5,6 @@ import {
   type ModelLimits,
   PrefixPolicy,
 } from "../domain/context-settings.js";
-
-const reserve = z.number().int().min(0).max(10_000_000).optional();
-const limit = z.number().int().min(0).max(100_000_000).optional();
-const limits = {
-  maxTokens: limit,
-  memoryTokens: limit,
-  historyTokens: limit,
-  reserveResponseTokens: reserve,
-};
-const settingsFile = z.strictObject({
-  includeDescriptions: z.boolean().optional(),
-  includeSchemas: z.boolean().optional(),
-  activityLimit: z.number().int().min(0).max(1_000).optional(),
-  compressionStrategy: z
-    .enum([
-      CompressionStrategy.SUMMARY,
-      CompressionStrategy.TRUNCATE,
-      CompressionStrategy.IMPORTANCE,
-      CompressionStrategy.TIME_DECAY,
-      CompressionStrategy.WINDOW,
-    ])
-    .default(CompressionStrategy.SUMMARY),
-  maxMessages: z.number().int().min(1).max(1_000_000).optional(),
-  keepTurns: z.number().int().min(1).max(100).optional(),
-  policy: z
-    .enum([BudgetPolicy.ELASTIC, BudgetPolicy.STRICT_TRUNCATE, BudgetPolicy.STRICT_FAIL])
-    .default(BudgetPolicy.ELASTIC),
-  reserveResponseTokens: reserve,
-  reserveToolTokens: reserve,
-  modelLimits: z.array(z.strictObject({ model: z.string().min(1).max(256), ...limits })).default([]),
-  defaultLimits: z.strictObject({ model: z.literal("").default(""), ...limits }).optional(),
-  summarizers: z.strictObject({ names: z.array(z.string().min(1).max(64)).max(8) }).optional(),
-  keepRecent: z.number().int().min(1).max(10_000).optional(),
-  chunkTokens: z.number().int().min(256).max(10_000_000).optional(),
-  summarizationModel: z.string().max(256).optional(),
-  halfLifeTurns: z.number().int().min(1).max(10_000).optional(),
-  summaryTokens: z.number().int().min(16).max(1_000_000).optional(),
-  softThreshold: z.number().min(0.1).max(1).optional(),
-  prefix: z.enum([PrefixPolicy.STABLE, PrefixPolicy.LIVE]).default(PrefixPolicy.STABLE),
-});
-
-/** The server's own settings, from a file in the contract's JSON form. Throws with every problem and its path. */
-export function parseContextSettings(json: string): ContextSettings {
-  const result = settingsFile.safeParse(JSON.parse(json));
-  if (result.success)
-    return { ...result.data, summarizers: result.data.summarizers, defaultLimits: result.data.defaultLimits };
-  const problems = result.error.issues.map(
-    (issue) => `${issue.path.join(".") || "the file"}: ${issue.message}`,
-  );
-  throw new Error(`the context settings cannot be used: ${problems.join("; ")}`);
-}
 
 /** Context settings with nothing left open. */
 export interface ResolvedSettings {

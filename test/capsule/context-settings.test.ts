@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { mergeSettings, parseContextSettings } from "../../src/capsule/context-settings.js";
+import { mergeSettings } from "../../src/capsule/context-settings.js";
 import {
   BudgetPolicy,
   CompressionStrategy,
   ContextSettings,
 } from "../../src/contract/gen/quire/v1/context_settings.js";
+import { parseContextSettings } from "../../src/server/validation/settings-file.js";
 
 const settings = ContextSettings.create;
 
@@ -90,11 +91,14 @@ describe("parseContextSettings", () => {
   });
 
   test.each([
-    ['{ "keepTurns": 0 }', "keepTurns"],
-    ['{ "policy": "LOOSE" }', "policy"],
+    ['{ "keepTurns": 0 }', "keep_turns"],
+    ['{ "modelLimits": [{ "model": "m", "maxTokens": 0 }] }', "model_limits[0].max_tokens"],
+    ['{ "modelLimits": [{ "model": "m-20250101" }] }', "model_limits[0].model"],
+    ['{ "keepTurns": 0, "softThreshold": 2 }', "soft_threshold"],
+    ['{ "policy": "LOOSE" }', "BudgetPolicy"],
     ['{ "surprise": 1 }', "surprise"],
-    ['{ "modelLimits": [{ "historyTokens": 9 }] }', "modelLimits.0.model"],
-    ["[]", "the file"],
+    ['{ "modelLimits": [{ "historyTokens": 9 }] }', "model_limits[0].model"],
+    ["[]", "ContextSettings"],
   ])("refuses %s, and names %s", (json, name) => {
     expect(() => parseContextSettings(json)).toThrow(name);
   });

@@ -120,6 +120,7 @@ describe("reflection", () => {
       "quire.v1.LedgerService.RecordTurn",
       "quire.v1.Message",
       "quire.v1.ErrorReason",
+      "buf.validate.FieldRules",
     ]) {
       const files = await describeSymbol(client, version, symbol);
       const names = files!

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
+import { mostCharacters } from "./bounds.js";
 import { cleanName } from "./clean-name.js";
-
-const LONGEST_ID = 256;
 
 /** The call ids of one turn: unique, never empty, and renamed the same way each time a transcript is read. */
 export class CallIds {
@@ -32,8 +31,9 @@ export class CallIds {
   }
 
   #unique(original: string): string {
+    const longest = mostCharacters("ToolCallPart.call_id");
     const base =
-      (original.length > LONGEST_ID - 16 ? shortened(original) : cleanName(original, LONGEST_ID)) || "call";
+      (original.length > longest - 16 ? shortened(original) : cleanName(original, longest)) || "call";
     if (original !== "" && !this.#used.has(base)) return base;
     for (let number = original ? 2 : 1; ; number += 1) {
       const candidate = `${base}~${number}`;

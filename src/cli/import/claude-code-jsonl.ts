@@ -1,5 +1,6 @@
 import { TaskStatus } from "../../contract/gen/quire/v1/session.js";
 import { CliError } from "../cli-error.js";
+import { mostBytes, mostCharacters } from "./bounds.js";
 import { type ClaudeCodeEntry, readEntries } from "./claude-code-entry.js";
 import { buildTree } from "./claude-code-tree.js";
 import { cleanName, wholeCharacters } from "./clean-name.js";
@@ -10,8 +11,8 @@ import { lastLeafBelow, planBranches, type TreeNode } from "./plan-branches.js";
 import { type JsonLine, readJsonLines } from "./read-json.js";
 import type { Importer, PlannedSession } from "./transcript.js";
 
-// 65,536 bytes at the most that a character can take.
-const TASK_LENGTH = 16_384;
+/** At the most bytes that a character can take. */
+const taskLength = () => mostBytes("SubAgentLink.task") / 4;
 
 /**
  * A Claude Code transcript. The branch of the last message is the session, other branches become forks, and each
@@ -29,7 +30,10 @@ export const importClaudeCodeJsonl: Importer = (fileText, { label }) => {
       'the file is no Claude Code transcript: it holds no "user" or "assistant" lines with a message',
     );
   }
-  const workspacePath = cleanName(main.map(({ raw }) => textAt(raw, "cwd")).find(Boolean) ?? "", 4096);
+  const workspacePath = cleanName(
+    main.map(({ raw }) => textAt(raw, "cwd")).find(Boolean) ?? "",
+    mostCharacters("CreateSessionRequest.workspace_path"),
+  );
   const metadata = shortMetadata(sessionMetadata(main, lines), findings);
   const { nodes, lastNode } = buildTree(main, findings);
   const leaf = lastLeafBelow(nodes, lastNode);
@@ -92,7 +96,7 @@ function planSidechain(
 function firstText(nodes: readonly TreeNode[]): string {
   for (const part of nodes.flatMap(({ messages }) => messages).flatMap(({ parts }) => parts)) {
     if (part.content?.$case === "text")
-      return wholeCharacters(part.content.value.text.replaceAll("\0", "").slice(0, TASK_LENGTH));
+      return wholeCharacters(part.content.value.text.replaceAll("\0", "").slice(0, taskLength()));
   }
   return "";
 }
@@ -102,7 +106,8 @@ function callWith(prompt: string, nodes: readonly TreeNode[]): string {
   const wanted = `"prompt":${JSON.stringify(prompt)}`;
   for (const part of nodes.flatMap(({ messages }) => messages).flatMap(({ parts }) => parts)) {
     if (part.content?.$case !== "toolCall" || prompt === "") continue;
-    if (part.content.value.argumentsJson.includes(wanted)) return cleanName(part.content.value.callId, 256);
+    if (part.content.value.argumentsJson.includes(wanted))
+      return cleanName(part.content.value.callId, mostCharacters("SubAgentLink.spawning_call_id"));
   }
   return "";
 }

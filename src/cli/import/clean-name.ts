@@ -1,5 +1,5 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the ledger's names must not hold
-const CONTROL = /[\u0000-\u001f\u007f]/g;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** A text that the ledger takes as a name: without control characters, and not too long. */
 export function cleanName(value: string, longest: number): string {

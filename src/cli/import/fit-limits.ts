@@ -1,27 +1,24 @@
 import { MessageRole, type Part, type ToolResultContent } from "../../contract/gen/quire/v1/message.js";
 import { maxJsonDepth, scanJson } from "../../domain/json-scan.js";
+import { mostBytes, mostCharacters, mostItems } from "./bounds.js";
 import { text } from "./content.js";
 import type { Findings } from "./findings.js";
 import { fitNames } from "./fit-names.js";
 import type { TranscriptMessage } from "./transcript.js";
-
-const TEXT_BYTES = 4_194_304;
-const INLINE_BYTES = 1_048_576;
-const ADDRESS_LENGTH = 8192;
-const PARTS = 256;
 
 /**
  * Brings a message within the contract's bounds: long texts and long lists of parts are split, inline data that is
  * too large gives way to a text that names its size, arguments that are nested too deep become a text, and a message without content holds an empty text.
  */
 export function fitLimits(message: TranscriptMessage, findings: Findings): readonly TranscriptMessage[] {
+  const most = mostItems("Message.parts");
   const parts = message.parts.flatMap((part) => fitPart(part, message.where, findings));
   if (parts.length === 0) {
     findings.add("messages without content, kept with an empty text", message.where);
     return [{ ...message, parts: [text("")] }];
   }
-  if (parts.length <= PARTS) return [{ ...message, parts }];
-  findings.add(`messages of more than ${PARTS} parts, split`, message.where);
+  if (parts.length <= most) return [{ ...message, parts }];
+  findings.add(`messages of more than ${most} parts, split`, message.where);
   return chunks(message.role === MessageRole.ASSISTANT ? callsLast(parts) : parts).map((chunk, index) =>
     index === 0 ? { ...message, parts: chunk } : { role: message.role, where: message.where, parts: chunk },
   );
@@ -33,15 +30,16 @@ function fitPart(part: Part, where: string, findings: Findings): readonly Part[]
     const pieces = content.value.content.flatMap((piece): readonly ToolResultContent[] =>
       piece.content ? fitPiece({ content: piece.content }, where, findings).map(asPiece) : [],
     );
-    if (pieces.length <= PARTS) {
+    const most = mostItems("ToolResultPart.content");
+    if (pieces.length <= most) {
       return [{ content: { $case: "toolResult", value: { ...content.value, content: pieces } } }];
     }
-    findings.add(`tool results of more than ${PARTS} pieces, their texts joined`, where);
+    findings.add(`tool results of more than ${most} pieces, their texts joined`, where);
     const joined = joinTexts(pieces);
-    const over = joined.length - PARTS;
-    if (over > 0) findings.add(`pieces of tool results above ${PARTS}, left out`, where, over);
+    const over = joined.length - most;
+    if (over > 0) findings.add(`pieces of tool results above ${most}, left out`, where, over);
     return [
-      { content: { $case: "toolResult", value: { ...content.value, content: joined.slice(0, PARTS) } } },
+      { content: { $case: "toolResult", value: { ...content.value, content: joined.slice(0, most) } } },
     ];
   }
   return fitPiece(part, where, findings);
@@ -55,8 +53,9 @@ function fitPiece(given: Part, where: string, findings: Findings): readonly Part
     if (pieces.length > 1) findings.add("texts of more than 4 MiB, split", where);
     return pieces.map(text);
   }
-  if (address(part)?.length === 0 || (address(part)?.length ?? 0) > ADDRESS_LENGTH) {
-    findings.add(`addresses that are empty or above ${ADDRESS_LENGTH} characters, replaced by a text`, where);
+  const longest = mostCharacters("FilePart.uri");
+  if (address(part)?.length === 0 || (address(part)?.length ?? 0) > longest) {
+    findings.add(`addresses that are empty or above ${longest} characters, replaced by a text`, where);
     return [text(`[${content?.$case} without a usable address left out by the import]`)];
   }
   if (content?.$case === "toolCall" && scanJson(content.value.argumentsJson, maxJsonDepth) === "too deep") {
@@ -68,8 +67,9 @@ function fitPiece(given: Part, where: string, findings: Findings): readonly Part
     return [{ content: { $case: "toolCall", value: { ...content.value, argumentsJson } } }];
   }
   const data = inlineData(part);
-  if (!content || !data || (data.length > 0 && data.length <= INLINE_BYTES)) return [part];
-  findings.add(`inline data that is empty or above ${INLINE_BYTES} bytes, replaced by a text`, where);
+  const largest = mostBytes("FilePart.data");
+  if (!content || !data || (data.length > 0 && data.length <= largest)) return [part];
+  findings.add(`inline data that is empty or above ${largest} bytes, replaced by a text`, where);
   return [text(`[${content.$case} of ${data.length} bytes left out by the import]`)];
 }
 
@@ -95,9 +95,10 @@ function asPiece(part: Part): ToolResultContent {
 }
 
 function splitText(value: string): readonly string[] {
-  if (Buffer.byteLength(value) <= TEXT_BYTES) return [value];
+  const largest = mostBytes("TextPart.text");
+  if (Buffer.byteLength(value) <= largest) return [value];
   // At most three bytes for a UTF-16 unit; the cut must not part a surrogate pair.
-  let cut = Math.floor(TEXT_BYTES / 3);
+  let cut = Math.floor(largest / 3);
   if (/[\uD800-\uDBFF]/.test(value.charAt(cut - 1))) cut -= 1;
   return [value.slice(0, cut), ...splitText(value.slice(cut))];
 }
@@ -121,8 +122,9 @@ function chunks(parts: readonly Part[]): readonly (readonly Part[])[] {
   const calls = parts.filter((part) => part.content?.$case === "toolCall").length;
   // The last chunk holds all calls.
   const head = parts.slice(0, parts.length - calls);
-  const sliced = Array.from({ length: Math.ceil(head.length / PARTS) }, (_, index) =>
-    head.slice(index * PARTS, (index + 1) * PARTS),
+  const most = mostItems("Message.parts");
+  const sliced = Array.from({ length: Math.ceil(head.length / most) }, (_, index) =>
+    head.slice(index * most, (index + 1) * most),
   );
   return calls === 0 ? sliced : [...sliced, parts.slice(parts.length - calls)];
 }

@@ -1,13 +1,13 @@
 import { looksLikeUuid } from "../../domain/clock.js";
+import { mostCharacters } from "./bounds.js";
 import { cleanName } from "./clean-name.js";
 
-const LONGEST_LABEL = 256;
-// Room for what is put behind it: "/0001", "~2".
-const LONGEST_BASE = LONGEST_LABEL - 32;
+/** For what is put behind a label: "/0001", "~2". */
+const ROOM_BEHIND = 32;
 
 /** A label that the ledger takes, made from a file's name: no control characters, no UUID, not too long. */
 export function labelFrom(name: string, format: string): string {
-  const clean = cleanName(name, LONGEST_BASE).trim();
+  const clean = cleanName(name, mostCharacters("CreateSessionRequest.label") - ROOM_BEHIND).trim();
   const label = clean === "" || looksLikeUuid(clean) ? `${format}-${clean || "import"}` : clean;
   return label;
 }

@@ -1,4 +1,5 @@
 import { CliError } from "../cli-error.js";
+import { mostCharacters } from "./bounds.js";
 import { cleanName } from "./clean-name.js";
 import { Findings } from "./findings.js";
 import { isObject, type JsonObject, objectAt, textAt } from "./json.js";
@@ -26,7 +27,7 @@ export const importPiJsonl: Importer = (fileText, { label }) => {
     lastLeafBelow(nodes, last.id),
     {
       label,
-      workspacePath: cleanName(textAt(header, "cwd"), 4096),
+      workspacePath: cleanName(textAt(header, "cwd"), mostCharacters("CreateSessionRequest.workspace_path")),
       metadata: shortMetadata(sessionMetadata(header, lines), findings),
     },
     findings,

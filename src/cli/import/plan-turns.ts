@@ -1,5 +1,6 @@
 import { Message, MessageRole } from "../../contract/gen/quire/v1/message.js";
 import { type TokenUsage, TurnDetails, TurnStatus } from "../../contract/gen/quire/v1/turn.js";
+import { mostCharacters } from "./bounds.js";
 import { cleanName } from "./clean-name.js";
 import { type CutTurn, cutTurns } from "./cut-turns.js";
 import type { Findings } from "./findings.js";
@@ -26,14 +27,14 @@ function planTurn(turn: CutTurn, findings: Findings, workspacePath: string): Pla
     status: turn.awaiting ? TurnStatus.AWAITING : TurnStatus.COMPLETED,
     abandonOpenItems: turn.abandonsOpenItems,
     details: TurnDetails.fromPartial({
-      model: cleanName(last("model"), 256),
-      provider: cleanName(last("provider"), 64),
+      model: cleanName(last("model"), mostCharacters("TurnDetails.model")),
+      provider: cleanName(last("provider"), mostCharacters("TurnDetails.provider")),
       workspacePath,
       metadata: turnMetadata(turn.messages, findings),
     }),
     result: {
       usage: sumUsage(turn.messages.flatMap(({ usage }) => usage ?? [])),
-      stopReason: cleanName(last("stopReason"), 256),
+      stopReason: cleanName(last("stopReason"), mostCharacters("AgentResult.stop_reason")),
       error: "",
       permissionsUsed: [],
     },

@@ -5,9 +5,9 @@ import { Message } from "../../contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../contract/gen/quire/v1/turn.js";
 import type { Ledger } from "../client/ledger.js";
 import { LedgerError } from "../client/ledger-error.js";
+import { mostItems } from "./bounds.js";
 import type { PlannedTurn } from "./transcript.js";
 
-const MESSAGES_PER_CALL = 4096;
 const BYTES_PER_CALL = 8 * 1024 * 1024;
 const TRIES = 5;
 
@@ -48,7 +48,10 @@ function batched(messages: readonly Message[]): readonly (readonly Message[])[] 
   for (const message of messages) {
     const size = Message.encode(message).finish().length;
     const current = batches.at(-1) ?? [];
-    if (current.length >= MESSAGES_PER_CALL || (current.length > 0 && bytes + size > BYTES_PER_CALL)) {
+    if (
+      current.length >= mostItems("AppendMessagesRequest.messages") ||
+      (current.length > 0 && bytes + size > BYTES_PER_CALL)
+    ) {
       batches.push([message]);
       bytes = size;
     } else {

@@ -36,12 +36,12 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
   return {
     assemble: streamRpc<wire.AssembleRequest, wire.AssembleResponse>(
       "Assemble",
-      validation.validateContext,
+      validation.validateAssemble,
       (request, context) => assembleResponses(assembly, request.context!, context),
     ),
     buildContext: rpc<wire.BuildContextRequest, wire.BuildContextResponse>(
       "BuildContext",
-      validation.validateContext,
+      validation.validateBuildContext,
       async (request, { tenantId, ...limits }) => {
         const built = await buildContext(
           assembly,
@@ -69,7 +69,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     ),
     getReceipt: rpc<wire.GetReceiptRequest, wire.GetReceiptResponse>(
       "GetReceipt",
-      validation.validateAssemblyId,
+      validation.validateGetReceipt,
       async (request, { tenantId }) => {
         const stored = await findReceipt(assembly, tenantId, request.assemblyId!);
         return { receipt: Receipt.decode(stored.wire) };
@@ -80,7 +80,7 @@ export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblySe
     ),
     replayContext: rpc<wire.ReplayContextRequest, wire.ReplayContextResponse>(
       "ReplayContext",
-      validation.validateAssemblyId,
+      validation.validateReplayContext,
       async (request, { tenantId, signal }) => {
         const replayed = await replayContext(assembly, tenantId, request.assemblyId!);
         const { rest, history, receipt } = replayed;

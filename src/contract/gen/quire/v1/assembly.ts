@@ -593,32 +593,32 @@ export function inputKindToNumber(object: InputKind): number {
 
 /** AgentEvent is what the agent answers to. */
 export interface AgentEvent {
-  /** id is the event's id in the system that it came from: at most 256 characters. */
+  /** id is the event's id in the system that it came from. */
   readonly id: string;
   /** source is what kind of origin it has. */
   readonly source: EventSource;
-  /** content is the event's own content, which is never changed: 1 to 256 parts, each a text, image, file or opaque part. */
+  /** content is the event's own content, which is never changed. Each is a text, image, file or opaque part. */
   readonly content: readonly Part[];
-  /** timezone is the user's, as in "Europe/Vienna": at most 64 characters. UTC when empty. */
+  /** timezone is the user's, as in "Europe/Vienna". UTC when empty. */
   readonly timezone: string;
-  /** platform is where it came from, as in "slack": at most 128 characters. A worker does not see it. */
+  /** platform is where it came from, as in "slack". A worker does not see it. */
   readonly platform: string;
-  /** actions are what can be done there: at most 64, each of 1 to 128 characters. Shown only with a platform. */
+  /** actions are what can be done there. Shown only with a platform. */
   readonly actions: readonly string[];
-  /** hooks are texts that hooks put in: at most 64. */
+  /** hooks are texts that hooks put in. */
   readonly hooks: readonly HookInjection[];
-  /** attachments are files that the user pointed at: at most 256. */
+  /** attachments are files that the user pointed at. */
   readonly attachments: readonly Attachment[];
   /**
-   * metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. They are
-   * shown in the current message, one line each and sorted by key.
+   * metadata are the caller's own tags. They are shown in the current message, one line each and sorted by
+   * key.
    */
   readonly metadata: { [key: string]: string };
-  /** identity is who sent it: at most 256 characters. It is shown in the current message, on one line. */
+  /** identity is who sent it. It is shown in the current message, on one line. */
   readonly identity: string;
-  /** triggers fire the capsule's injection prompts of these names: at most 64, each of 1 to 64 characters. */
+  /** triggers fire the capsule's injection prompts of these names. */
   readonly triggers: readonly string[];
-  /** activity is what happened lately, the newest last: at most 1,000 entries of at most 4,096 bytes. The settings limit how many are shown. */
+  /** activity is what happened lately, the newest last. The settings limit how many are shown. */
   readonly activity: readonly string[];
 }
 
@@ -629,15 +629,15 @@ export interface AgentEvent_MetadataEntry {
 
 /** HookInjection is a text that a hook puts in. */
 export interface HookInjection {
-  /** name is the hook's name: 1 to 128 characters. */
+  /** name is the hook's name. */
   readonly name: string;
-  /** content is the text: 1 to 65,536 bytes. */
+  /** content is the text. */
   readonly content: string;
 }
 
 /** Attachment is a file that a user pointed at. */
 export interface Attachment {
-  /** path is the file: 1 to 4,096 characters. */
+  /** path is the file. */
   readonly path: string;
   /** first_line is where the part begins; 0 for the whole file. */
   readonly firstLine: number;
@@ -647,9 +647,9 @@ export interface Attachment {
 
 /** ModeBlock is a block of a mode that is on, such as sovereign mode. It always applies at once. */
 export interface ModeBlock {
-  /** name is the mode's name: 1 to 128 characters. */
+  /** name is the mode's name. */
   readonly name: string;
-  /** content is the text: 1 to 65,536 bytes. */
+  /** content is the text. */
   readonly content: string;
 }
 

@@ -129,11 +129,11 @@ export function contextLayerToNumber(object: ContextLayer): number {
 
 /** ContextRequest says what a context is for. What it leaves out is what the session remembers (`Session.defaults`), if it does. */
 export interface ContextRequest {
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
   /**
-   * capsule is the agent's definition, by name: 1 to 256 characters. The session's when absent, else that of the session's parent, as
-   * in SessionDefaults. Required where neither knows one.
+   * capsule is the agent's definition, by name. The session's when absent, else that of the session's parent,
+   * as in SessionDefaults. Required where neither knows one.
    */
   readonly capsule?:
     | string
@@ -148,35 +148,38 @@ export interface ContextRequest {
   readonly event:
     | AgentEvent
     | undefined;
-  /** workspace is the workspace's name: at most 256 characters. The session's when absent, none when empty. */
+  /** workspace is the workspace's name. The session's when absent, none when empty. */
   readonly workspace?:
     | string
     | undefined;
-  /** toolset is the name of a toolset of the workspace: at most 256 characters. The session's when absent, none when empty. */
+  /** toolset is the name of a toolset of the workspace. The session's when absent, none when empty. */
   readonly toolset?:
     | string
     | undefined;
-  /** tools are further tools: at most 1,024. One with the name of a toolset's tool replaces it. The session's when there are none. */
+  /**
+   * tools are further tools. One with the name of a toolset's tool replaces it. The session's when there are
+   * none.
+   */
   readonly tools: readonly Tool[];
-  /** tool_rules are further rules: at most 1,024. */
+  /** tool_rules are further rules. */
   readonly toolRules: readonly ToolRule[];
-  /** permissions_granted are the permissions of the caller: at most 256, each of 1 to 256 characters. */
+  /** permissions_granted are the permissions of the caller. */
   readonly permissionsGranted: readonly string[];
-  /** base_instructions stand in for the capsule's core prompt: at most 1,048,576 bytes. */
+  /** base_instructions stand in for the capsule's core prompt. */
   readonly baseInstructions: string;
-  /** task is a worker's task: at most 65,536 bytes. The session's own when empty. */
+  /** task is a worker's task. The session's own when empty. */
   readonly task: string;
   /**
-   * scoped_capabilities are the capabilities that a worker sees: at most 1,024, each of 1 to 256 characters. The session's scope when
-   * empty; all where that has none. Of the workspace's credentials it sees the broken ones that belong to them: those that have the
-   * name of a capability, alone or followed by one of `-_./:` and more.
+   * scoped_capabilities are the capabilities that a worker sees. The session's scope when empty; all where
+   * that has none. Of the workspace's credentials it sees the broken ones that belong to them: those that
+   * have the name of a capability, alone or followed by one of `-_./:` and more.
    */
   readonly scopedCapabilities: readonly string[];
-  /** model is the model's name: at most 256 characters. The session's when absent; the capsule's when empty. */
+  /** model is the model's name. The session's when absent; the capsule's when empty. */
   readonly model?:
     | string
     | undefined;
-  /** provider is the provider's name: at most 64 characters. The session's when absent, else the capsule's. */
+  /** provider is the provider's name. The session's when absent, else the capsule's. */
   readonly provider?:
     | string
     | undefined;
@@ -184,7 +187,7 @@ export interface ContextRequest {
   readonly settings:
     | ContextSettings
     | undefined;
-  /** max_context_tokens, if set, is the most that the context may use: 1 to 100,000,000. */
+  /** max_context_tokens, if set, is the most that the context may use. */
   readonly maxContextTokens?:
     | number
     | undefined;
@@ -196,9 +199,9 @@ export interface ContextRequest {
     | undefined;
   /** dry_run assembles without writing anything. */
   readonly dryRun: boolean;
-  /** active_turn_id is an open turn of the session whose messages come last: at most 36 characters. */
+  /** active_turn_id is an open turn of the session whose messages come last. */
   readonly activeTurnId: string;
-  /** mode_blocks are the blocks of modes that are on: at most 16. */
+  /** mode_blocks are the blocks of modes that are on. */
   readonly modeBlocks: readonly ModeBlock[];
   /** runtime are the static facts of the machine, if they are others than the workspace's. */
   readonly runtime:
@@ -214,7 +217,7 @@ export interface HeldContext {
   readonly toolsHash: Buffer;
   /** system_hash is the hash of its system prompt. */
   readonly systemHash: Buffer;
-  /** last_turn_id is the newest finished turn of its history: at most 36 characters. */
+  /** last_turn_id is the newest finished turn of its history. */
   readonly lastTurnId: string;
   /** chain_hash is that turn's chain hash. */
   readonly chainHash: Buffer;
@@ -351,9 +354,9 @@ export interface BuildContextResponse {
 
 /** ReportOverflowRequest says that a context was too long. */
 export interface ReportOverflowRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** assembly_id is the assembly whose context was refused: 36 characters. Required. */
+  /** assembly_id is the assembly whose context was refused. */
   readonly assemblyId?:
     | string
     | undefined;
@@ -369,7 +372,7 @@ export interface ReportOverflowResponse {
 
 /** GetReceiptRequest asks for a receipt. */
 export interface GetReceiptRequest {
-  /** assembly_id is the assembly: 36 characters. Required. */
+  /** assembly_id is the assembly. */
   readonly assemblyId?: string | undefined;
 }
 
@@ -381,11 +384,11 @@ export interface GetReceiptResponse {
 
 /** CompareReceiptsRequest asks where two contexts differ. */
 export interface CompareReceiptsRequest {
-  /** first_assembly_id is the earlier one: 36 characters. Required. */
+  /** first_assembly_id is the earlier one. */
   readonly firstAssemblyId?:
     | string
     | undefined;
-  /** second_assembly_id is the later one: 36 characters. Required. */
+  /** second_assembly_id is the later one. */
   readonly secondAssemblyId?: string | undefined;
 }
 
@@ -409,7 +412,7 @@ export interface CompareReceiptsResponse {
 
 /** ReplayContextRequest asks for a past context. */
 export interface ReplayContextRequest {
-  /** assembly_id is the assembly: 36 characters. Required. */
+  /** assembly_id is the assembly. */
   readonly assemblyId?:
     | string
     | undefined;
@@ -429,9 +432,9 @@ export interface ReplayContextResponse {
 
 /** CountTokensRequest asks for counts. */
 export interface CountTokensRequest {
-  /** texts are what to count: 1 to 1,024, together at most 16,777,216 bytes. */
+  /** texts are what to count; together at most 16,777,216 bytes. */
   readonly texts: readonly string[];
-  /** model is whose tokens to count: at most 256 characters. o200k_base when empty. */
+  /** model is whose tokens to count. o200k_base when empty. */
   readonly model: string;
 }
 
@@ -453,7 +456,7 @@ export interface CountTokensResponse {
 export interface ValidateBodyRequest {
   /** format is whose rules. */
   readonly format: BodyFormat;
-  /** body is the request body, as JSON: 1 to 33,554,432 bytes, at most 256 levels deep. */
+  /** body is the request body, as JSON; at most 256 levels deep. */
   readonly body: Buffer;
 }
 
@@ -465,11 +468,11 @@ export interface ValidateBodyResponse {
 
 /** ListModelsRequest asks for a page of models. */
 export interface ListModelsRequest {
-  /** name_prefix keeps the models whose name begins so: at most 256 characters. */
+  /** name_prefix keeps the models whose name begins so. */
   readonly namePrefix: string;
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
 }
 
@@ -519,9 +522,9 @@ export interface ModelInfo {
 
 /** GetCacheReportRequest asks what the cache did. */
 export interface GetCacheReportRequest {
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** turns is how many of the last turns to look at: at most 1,000; 20 when 0. */
+  /** turns is how many of the last turns to look at; 20 when 0. */
   readonly turns: number;
 }
 

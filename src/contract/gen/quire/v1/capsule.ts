@@ -87,7 +87,7 @@ export interface Capsule {
 
 /** CapsuleBody is an agent's definition. */
 export interface CapsuleBody {
-  /** persona is who the agent is. Required. */
+  /** persona is who the agent is. */
   readonly persona:
     | Persona
     | undefined;
@@ -105,9 +105,9 @@ export interface CapsuleBody {
 
 /** Persona is who an agent is. */
 export interface Persona {
-  /** core_prompt is the core of its system prompt: 1 to 1,048,576 bytes. */
+  /** core_prompt is the core of its system prompt. */
   readonly corePrompt: string;
-  /** injection_prompts are put in when their trigger fires: at most 64. */
+  /** injection_prompts are put in when their trigger fires. */
   readonly injectionPrompts: readonly InjectionPrompt[];
   /** knobs set its strength. Each unset knob is 5. */
   readonly knobs:
@@ -130,18 +130,18 @@ export interface Persona {
 
 /** CapabilityList names tools and capabilities. */
 export interface CapabilityList {
-  /** names are theirs: at most 1,024, each of 1 to 256 characters. */
+  /** names are theirs. */
   readonly names: readonly string[];
 }
 
 /** InjectionPrompt is text that is put into the context when its trigger fires. */
 export interface InjectionPrompt {
   /**
-   * trigger names the moment: 1 to 64 characters. "start" puts the content into the system prompt; any other one puts it into the
+   * trigger names the moment. "start" puts the content into the system prompt; any other one puts it into the
    * current message of an event that lists the trigger.
    */
   readonly trigger: string;
-  /** content is the text: 1 to 65,536 bytes. */
+  /** content is the text. */
   readonly content: string;
 }
 
@@ -161,25 +161,25 @@ export interface Knobs {
 
 /** MemorySettings say how an agent recalls. */
 export interface MemorySettings {
-  /** recall_limit is how many memories to recall at most: at most 1,000. By intelligence when unset. */
+  /** recall_limit is how many memories to recall at most. By intelligence when unset. */
   readonly recallLimit?:
     | number
     | undefined;
-  /** similarity_threshold is how alike a memory must be, from 0 to 1. */
+  /** similarity_threshold is how alike a memory must be. */
   readonly similarityThreshold?: number | undefined;
 }
 
 /** ModelDefaults are what an agent runs on unless a request says otherwise. */
 export interface ModelDefaults {
-  /** model is the model's name: at most 256 characters. */
+  /** model is the model's name. */
   readonly model: string;
-  /** provider is the provider's name: at most 64 characters. */
+  /** provider is the provider's name. */
   readonly provider: string;
-  /** temperature is from 0 to 2. By intelligence when unset. */
+  /** temperature is how freely the model answers. By intelligence when unset. */
   readonly temperature?:
     | number
     | undefined;
-  /** max_tokens is the most that the model may answer with: at most 10,000,000. */
+  /** max_tokens is the most that the model may answer with. */
   readonly maxTokens?:
     | number
     | undefined;
@@ -191,9 +191,9 @@ export interface ModelDefaults {
 export interface ThinkingSettings {
   /** enabled turns thinking on. */
   readonly enabled: boolean;
-  /** budget_tokens is the most that it may think, if the provider takes a number: at most 10,000,000. */
+  /** budget_tokens is the most that it may think, if the provider takes a number. */
   readonly budgetTokens: number;
-  /** effort is the provider's word for it, as in "high": at most 64 characters. */
+  /** effort is the provider's word for it, as in "high". */
   readonly effort: string;
 }
 
@@ -225,7 +225,7 @@ export interface LaneShares {
 export interface Governance {
   /** learning_allowed lets outcomes move the lane preferences. */
   readonly learningAllowed: boolean;
-  /** denied_capabilities are never given, whatever is enabled: at most 1,024, each of 1 to 256 characters. */
+  /** denied_capabilities are never given, whatever is enabled. */
   readonly deniedCapabilities: readonly string[];
 }
 

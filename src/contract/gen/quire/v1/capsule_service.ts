@@ -26,9 +26,9 @@ export const protobufFileName = "quire/v1/capsule_service.proto";
 
 /** PutCapsuleRequest asks for a new version. */
 export interface PutCapsuleRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** name is the capsule's name: 1 to 256 characters, none of them a control character. */
+  /** name is the capsule's name. */
   readonly name: string;
   /** body is the definition. */
   readonly body:
@@ -46,7 +46,7 @@ export interface PutCapsuleResponse {
 
 /** GetCapsuleRequest asks for one version. */
 export interface GetCapsuleRequest {
-  /** name is the capsule's name: 1 to 256 characters. */
+  /** name is the capsule's name. */
   readonly name: string;
   /** version is which one; the latest when 0. */
   readonly version: number;
@@ -60,9 +60,9 @@ export interface GetCapsuleResponse {
 
 /** ListCapsulesRequest asks for a page of capsules. */
 export interface ListCapsulesRequest {
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
 }
 
@@ -76,9 +76,9 @@ export interface ListCapsulesResponse {
 
 /** DeleteCapsuleRequest asks for a capsule to be removed. */
 export interface DeleteCapsuleRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** name is the capsule's name: 1 to 256 characters. */
+  /** name is the capsule's name. */
   readonly name: string;
 }
 
@@ -90,11 +90,11 @@ export interface DeleteCapsuleResponse {
 
 /** ListCapsuleVersionsRequest asks for a page of versions. */
 export interface ListCapsuleVersionsRequest {
-  /** name is the capsule's name: 1 to 256 characters. */
+  /** name is the capsule's name. */
   readonly name: string;
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
 }
 
@@ -108,15 +108,15 @@ export interface ListCapsuleVersionsResponse {
 
 /** RecordOutcomeRequest says how a turn went. */
 export interface RecordOutcomeRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** capsule is the capsule's name: 1 to 256 characters. */
+  /** capsule is the capsule's name. */
   readonly capsule: string;
   /** needed is what the turn made use of in each lane. At least one must be above 0. */
   readonly needed:
     | LaneTokens
     | undefined;
-  /** score is how well it went, from 0 to 1. A better turn teaches more. */
+  /** score is how well it went. A better turn teaches more. */
   readonly score: number;
 }
 

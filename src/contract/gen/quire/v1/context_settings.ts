@@ -209,59 +209,71 @@ export interface ContextSettings {
   readonly includeSchemas?:
     | boolean
     | undefined;
-  /** activity_limit is how many activity entries are shown at most: at most 1,000; 10 by default. */
+  /** activity_limit is how many activity entries are shown at most; 10 by default. */
   readonly activityLimit?:
     | number
     | undefined;
   /** compression_strategy is how history gives way when it no longer fits. */
   readonly compressionStrategy: CompressionStrategy;
-  /** max_messages is a hard cap on history messages: 1 to 1,000,000. None by default. */
+  /** max_messages is a hard cap on history messages. None by default. */
   readonly maxMessages?:
     | number
     | undefined;
-  /** keep_turns is how many of the last turns are never cut: 1 to 100; 3 by default. */
+  /** keep_turns is how many of the last turns are never cut; 3 by default. */
   readonly keepTurns?:
     | number
     | undefined;
   /** policy is what happens when a lane is over its share. */
   readonly policy: BudgetPolicy;
-  /** reserve_response_tokens are kept for the answer: at most 10,000,000; 8,192 by default, less for small windows. */
+  /** reserve_response_tokens are kept for the answer; 8,192 by default, less for small windows. */
   readonly reserveResponseTokens?:
     | number
     | undefined;
-  /** reserve_tool_tokens are kept for tool results: at most 10,000,000; 16,384 by default, less for small windows. */
+  /** reserve_tool_tokens are kept for tool results; 16,384 by default, less for small windows. */
   readonly reserveToolTokens?:
     | number
     | undefined;
-  /** model_limits are limits for single models, by name: at most 256. They are merged model by model, field by field. */
+  /** model_limits are limits for single models, by name. They are merged model by model, field by field. */
   readonly modelLimits: readonly ModelLimits[];
   /** summarizers are who is asked for a summary, in order, until one gives a summary that can be used. Set and empty, nobody is asked, and history is cut. */
   readonly summarizers:
     | SummarizerList
     | undefined;
-  /** keep_recent, for "truncate", is how many turns are kept at the most when history is cut: 1 to 10,000. As many as fit by default. */
+  /**
+   * keep_recent, for "truncate", is how many turns are kept at the most when history is cut. As many as fit
+   * by default.
+   */
   readonly keepRecent?:
     | number
     | undefined;
-  /** chunk_tokens, for "summary", is how much of the conversation a model is given at once: 256 to 10,000,000. What its window takes by default. */
+  /**
+   * chunk_tokens, for "summary", is how much of the conversation a model is given at once. What its window
+   * takes by default.
+   */
   readonly chunkTokens?:
     | number
     | undefined;
-  /** summarization_model, for "summary", is the model to ask instead of the configured one: at most 256 characters. */
+  /** summarization_model, for "summary", is the model to ask instead of the configured one. */
   readonly summarizationModel?:
     | string
     | undefined;
-  /** half_life_turns, for "time_decay", is after how many turns the share of a turn in the summary halves: 1 to 10,000; 16 by default. */
+  /**
+   * half_life_turns, for "time_decay", is after how many turns the share of a turn in the summary halves; 16
+   * by default.
+   */
   readonly halfLifeTurns?:
     | number
     | undefined;
-  /** summary_tokens is the most that a summary may cost, in o200k tokens: 16 to 1,000,000. A fifth of what history is compacted to by default, and at most 4,096. */
+  /**
+   * summary_tokens is the most that a summary may cost, in o200k tokens. A fifth of what history is compacted
+   * to by default, and at most 4,096.
+   */
   readonly summaryTokens?:
     | number
     | undefined;
   /**
-   * soft_threshold is the share of its room from which on a compaction is prepared in the background, and made when the prompt cache has gone cold: 0.1 to 1, where 1 turns
-   * that off; 0.85 by default.
+   * soft_threshold is the share of its room from which on a compaction is prepared in the background, and
+   * made when the prompt cache has gone cold. 1 turns that off; 0.85 by default.
    */
   readonly softThreshold?:
     | number
@@ -275,29 +287,30 @@ export interface ContextSettings {
 /** SummarizerList is a list of summarizers that can be set to empty. */
 export interface SummarizerList {
   /**
-   * names are in the order in which they are asked: at most 8, each of 1 to 64 characters: "extractive" (embedded, the default), "openai" or "anthropic" (as the server is
-   * configured), "engine" (the caller, by `compaction.needed` and SubmitCompaction).
+   * names are in the order in which they are asked: "extractive" (embedded, the default), "openai" or
+   * "anthropic" (as the server is configured), "engine" (the caller, by `compaction.needed` and
+   * SubmitCompaction).
    */
   readonly names: readonly string[];
 }
 
 /** ModelLimits are limits for one model, or for all. */
 export interface ModelLimits {
-  /** model is the model's name, without a date: 1 to 256 characters. Empty in `default_limits`. */
+  /** model is the model's name, without a date. Empty in `default_limits`, and only there. */
   readonly model: string;
-  /** max_tokens is the whole window, if it is another than the catalogue's: 1 to 100,000,000. */
+  /** max_tokens is the whole window, if it is another than the catalogue's. */
   readonly maxTokens?:
     | number
     | undefined;
-  /** memory_tokens is what memory may use, instead of its lane's share: at most 100,000,000. */
+  /** memory_tokens is what memory may use, instead of its lane's share. */
   readonly memoryTokens?:
     | number
     | undefined;
-  /** history_tokens is what history may use, instead of its lane's share: at most 100,000,000. */
+  /** history_tokens is what history may use, instead of its lane's share. */
   readonly historyTokens?:
     | number
     | undefined;
-  /** reserve_response_tokens are kept for the answer: at most 10,000,000. */
+  /** reserve_response_tokens are kept for the answer. */
   readonly reserveResponseTokens?: number | undefined;
 }
 

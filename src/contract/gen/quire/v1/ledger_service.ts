@@ -204,13 +204,13 @@ export function turnScopeToNumber(object: TurnScope): number {
 
 /** CreateSessionRequest asks for a new session. */
 export interface CreateSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** label is the session's name: at most 256 characters, none of them a control character, not in the form of a UUID. The id when left out. */
+  /** label is the session's name, not in the form of a UUID. The id when left out. */
   readonly label: string;
-  /** workspace_path is the root of its workspace: at most 4,096 characters. */
+  /** workspace_path is the root of its workspace. */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. */
+  /** metadata are the caller's own tags. */
   readonly metadata: { [key: string]: string };
   /** sub_agent links a sub-agent's session to the turn that spawned it. */
   readonly subAgent:
@@ -233,7 +233,7 @@ export interface CreateSessionResponse {
 
 /** GetSessionRequest asks for one session. */
 export interface GetSessionRequest {
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
 }
 
@@ -245,13 +245,13 @@ export interface GetSessionResponse {
 
 /** ListSessionsRequest asks for a page of sessions. */
 export interface ListSessionsRequest {
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
-  /** label_prefix keeps the sessions whose label begins so: at most 256 characters. */
+  /** label_prefix keeps the sessions whose label begins so. */
   readonly labelPrefix: string;
-  /** parent_session keeps the sub-agents of this session: at most 256 characters. */
+  /** parent_session keeps the sub-agents of this session. */
   readonly parentSession: string;
   /** task_status keeps the sub-agents whose task is in this state. */
   readonly taskStatus: TaskStatus;
@@ -267,31 +267,31 @@ export interface ListSessionsResponse {
 
 /** UpdateSessionRequest asks for changes to a session. What is left out stays as it is. */
 export interface UpdateSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** label is its new name: 1 to 256 characters, as in CreateSession. */
+  /** label is its new name, as in CreateSession. */
   readonly label?:
     | string
     | undefined;
-  /** workspace_path is the new root of its workspace: at most 4,096 characters. */
+  /** workspace_path is the new root of its workspace. */
   readonly workspacePath?:
     | string
     | undefined;
-  /** set_metadata are tags to set: at most 64, keys of 1 to 128 characters, values of at most 4,096. A session keeps at most 64. */
+  /** set_metadata are tags to set. A session keeps at most 64. */
   readonly setMetadata: { [key: string]: string };
-  /** remove_metadata are the keys of tags to take away: at most 64, each of 1 to 128 characters. */
+  /** remove_metadata are the keys of tags to take away. */
   readonly removeMetadata: readonly string[];
   /** task_status is the new state of a sub-agent's task. */
   readonly taskStatus?:
     | TaskStatus
     | undefined;
-  /** head_turn_id is a finished turn to move the head to: 36 characters. */
+  /** head_turn_id is a finished turn to move the head to. */
   readonly headTurnId?:
     | string
     | undefined;
-  /** expected_head_turn_id is the head as the caller knows it (empty: none): at most 36 characters; needed with `head_turn_id`. */
+  /** expected_head_turn_id is the head as the caller knows it (empty: none); needed with `head_turn_id`. */
   readonly expectedHeadTurnId?:
     | string
     | undefined;
@@ -299,7 +299,7 @@ export interface UpdateSessionRequest {
   readonly defaults:
     | SessionDefaults
     | undefined;
-  /** task is a sub-agent's new task: at most 65,536 bytes. */
+  /** task is a sub-agent's new task. */
   readonly task?: string | undefined;
 }
 
@@ -316,9 +316,9 @@ export interface UpdateSessionResponse {
 
 /** DeleteSessionRequest asks for a session to be erased. */
 export interface DeleteSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
 }
 
@@ -334,22 +334,22 @@ export interface DeleteSessionResponse {
 
 /** ForkSessionRequest asks for a session that starts at a turn. */
 export interface ForkSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** start is where the fork starts. Exactly one must be set. */
+  /** start is where the fork starts. */
   readonly start:
     | //
-    /** session forks at that session's head: 1 to 256 characters. */
+    /** session forks at that session's head. */
     { readonly $case: "session"; readonly value: string }
     | //
-    /** turn_id forks at that turn: 36 characters. */
+    /** turn_id forks at that turn. */
     { readonly $case: "turnId"; readonly value: string }
     | undefined;
   /** label is the new session's name, as in CreateSession. */
   readonly label: string;
-  /** workspace_path is the root of its workspace: at most 4,096 characters. */
+  /** workspace_path is the root of its workspace. */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. */
+  /** metadata are the caller's own tags. */
   readonly metadata: { [key: string]: string };
 }
 
@@ -366,11 +366,11 @@ export interface ForkSessionResponse {
 
 /** AliasSessionRequest asks for a name to be given or moved. */
 export interface AliasSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** alias is the name: 1 to 256 characters, as a label in CreateSession. */
+  /** alias is the name, as a label in CreateSession. */
   readonly alias: string;
-  /** session is the label, id or alias of the session to name: 1 to 256 characters. */
+  /** session is the label, id or alias of the session to name. */
   readonly session: string;
   /** replace moves an alias that is another session's. */
   readonly replace: boolean;
@@ -384,9 +384,9 @@ export interface AliasSessionResponse {
 
 /** UnaliasSessionRequest asks for a name to be taken away. */
 export interface UnaliasSessionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** alias is the name: 1 to 256 characters. */
+  /** alias is the name. */
   readonly alias: string;
 }
 
@@ -398,11 +398,11 @@ export interface UnaliasSessionResponse {
 
 /** RecordTurnRequest asks for a whole turn to be written. Its messages are `messages`, then those of `result`: 1 to 4,096 together. */
 export interface RecordTurnRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it: 36 characters; absent or empty when it has no turns. */
+  /** parent_turn_id is the session's head as the caller knows it; absent or empty when it has no turns. */
   readonly parentTurnId?:
     | string
     | undefined;
@@ -426,10 +426,10 @@ export interface RecordTurnRequest {
    */
   readonly abandonOpenItems: boolean;
   /**
-   * assembly_id is the assembly that the turn answers to: 36 characters. What was sent as context before the user's
-   * content is kept with the turn's first USER message, unless that has context of its own. What `details` leave out is taken
-   * from the assembly: role, model, provider, toolset, permissions, source event and workspace path. An assembly of another
-   * session is refused with INVALID_FIELD.
+   * assembly_id is the assembly that the turn answers to. What was sent as context before the user's content
+   * is kept with the turn's first USER message, unless that has context of its own. What `details` leave out
+   * is taken from the assembly: role, model, provider, toolset, permissions, source event and workspace path.
+   * An assembly of another session is refused with INVALID_FIELD.
    */
   readonly assemblyId?: string | undefined;
 }
@@ -452,11 +452,11 @@ export interface RecordTurnResponse {
 
 /** BeginTurnRequest asks for a turn to be opened. */
 export interface BeginTurnRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it: 36 characters; absent or empty when it has no turns. */
+  /** parent_turn_id is the session's head as the caller knows it; absent or empty when it has no turns. */
   readonly parentTurnId?:
     | string
     | undefined;
@@ -466,11 +466,11 @@ export interface BeginTurnRequest {
   readonly details:
     | TurnDetails
     | undefined;
-  /** messages are the first messages: at most 4,096. There may be none yet. */
+  /** messages are the first messages. There may be none yet. */
   readonly messages: readonly Message[];
   /** abandon_open_items lets the turn go on although calls or approvals of an AWAITING parent are not answered by it. */
   readonly abandonOpenItems: boolean;
-  /** assembly_id is the assembly that the turn answers to, as in RecordTurn: 36 characters. */
+  /** assembly_id is the assembly that the turn answers to, as in RecordTurn. */
   readonly assemblyId?: string | undefined;
 }
 
@@ -488,19 +488,19 @@ export interface BeginTurnResponse {
 
 /** AppendMessagesRequest asks for messages to be added to an open turn. */
 export interface AppendMessagesRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** turn_id is the open turn: 36 characters. */
+  /** turn_id is the open turn. */
   readonly turnId: string;
-  /** messages are what to add: 1 to 4,096. */
+  /** messages are what to add. */
   readonly messages: readonly Message[];
-  /** expected_message_count, if set, is how many messages the turn must have before; at most 1,000,000. */
+  /** expected_message_count, if set, is how many messages the turn must have before. */
   readonly expectedMessageCount?:
     | number
     | undefined;
   /**
-   * assembly_id is the assembly that the messages answer to, if it is another than the turn's, as in RecordTurn: at most 36 characters. What a compaction
-   * inside a tool loop changed is known to the next context by it.
+   * assembly_id is the assembly that the messages answer to, if it is another than the turn's, as in
+   * RecordTurn. What a compaction inside a tool loop changed is known to the next context by it.
    */
   readonly assemblyId?: string | undefined;
 }
@@ -519,9 +519,9 @@ export interface AppendMessagesResponse {
 
 /** CompleteTurnRequest asks for an open turn to be finished. */
 export interface CompleteTurnRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** turn_id is the open turn: 36 characters. */
+  /** turn_id is the open turn. */
   readonly turnId: string;
   /** status is COMPLETED (when left out), AWAITING or FAILED. */
   readonly status: TurnStatus;
@@ -531,7 +531,7 @@ export interface CompleteTurnRequest {
     | undefined;
   /** on_head_moved is what to do when the session's head is no longer the turn's parent. */
   readonly onHeadMoved: OnHeadMoved;
-  /** assembly_id is the assembly that the last messages answer to, as in AppendMessages: at most 36 characters. */
+  /** assembly_id is the assembly that the last messages answer to, as in AppendMessages. */
   readonly assemblyId?: string | undefined;
 }
 
@@ -553,7 +553,7 @@ export interface CompleteTurnResponse {
 
 /** GetTurnRequest asks for one turn. */
 export interface GetTurnRequest {
-  /** turn_id is the turn: 36 characters. */
+  /** turn_id is the turn. */
   readonly turnId: string;
 }
 
@@ -582,15 +582,15 @@ export interface RecordedTurn {
 
 /** ListTurnsRequest asks for a page of a session's turns. */
 export interface ListTurnsRequest {
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
   /** scope is which turns to list. */
   readonly scope: TurnScope;
-  /** statuses keeps the turns in these states: at most 4. All when left out. */
+  /** statuses keeps the turns in these states. All when left out. */
   readonly statuses: readonly TurnStatus[];
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
 }
 
@@ -606,18 +606,18 @@ export interface ListTurnsResponse {
 
 /** StreamHistoryRequest asks for the messages of a thread. */
 export interface StreamHistoryRequest {
-  /** thread is whose history to read. Exactly one must be set. */
+  /** thread is whose history to read. */
   readonly thread:
     | //
-    /** session reads the thread that ends at that session's head: 1 to 256 characters. */
+    /** session reads the thread that ends at that session's head. */
     { readonly $case: "session"; readonly value: string }
     | //
-    /** turn_id reads the thread that ends at that turn: 36 characters. */
+    /** turn_id reads the thread that ends at that turn. */
     { readonly $case: "turnId"; readonly value: string }
     | undefined;
   /** view is how the thread is shown. */
   readonly view: HistoryView;
-  /** after_turn_id leaves out this turn of the thread and all before it: at most 36 characters. */
+  /** after_turn_id leaves out this turn of the thread and all before it. */
   readonly afterTurnId: string;
   /** last_turns keeps only so many turns at the end; all when 0. */
   readonly lastTurns: number;
@@ -647,7 +647,7 @@ export interface ThreadSummary {
 
 /** WatchSessionRequest asks for the moves of a session's head. */
 export interface WatchSessionRequest {
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
   /** after_sequence, if set, sends first all moves after this one; 0 sends all there are. Without it the moves from now on are sent. */
   readonly afterSequence?: number | undefined;
@@ -677,17 +677,17 @@ export interface SessionDeleted {
 
 /** CompactRequest asks for a session's thread to be compacted. */
 export interface CompactRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** instructions are what the summary should heed, as in "keep all addresses": at most 65,536 bytes. */
+  /** instructions are what the summary should heed, as in "keep all addresses". */
   readonly instructions: string;
-  /** keep_turns is how many of the last turns stay as they are: at most 1,000; 3 when 0. */
+  /** keep_turns is how many of the last turns stay as they are. The server's setting when 0. */
   readonly keepTurns: number;
   /**
-   * target_tokens, if set, is what history should cost after, in o200k tokens: 1 to 100,000,000. As many turns are kept as fit, and at least `keep_turns`. Without it
-   * no more than `keep_turns` are kept.
+   * target_tokens, if set, is what history should cost after, in o200k tokens. As many turns are kept as fit,
+   * and at least `keep_turns`. Without it no more than `keep_turns` are kept.
    */
   readonly targetTokens?:
     | number
@@ -706,17 +706,17 @@ export interface CompactResponse {
 
 /** SubmitCompactionRequest brings a summary. */
 export interface SubmitCompactionRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** session is its label, id or alias: 1 to 256 characters. */
+  /** session is its label, id or alias. */
   readonly session: string;
-  /** plan_token is the one that Assemble gave with `compaction.needed`: 1 to 65,536 characters. */
+  /** plan_token is the one that Assemble gave with `compaction.needed`. */
   readonly planToken: string;
-  /** summary is the summary: 1 to 4,194,304 bytes. */
+  /** summary is the summary. */
   readonly summary: string;
-  /** model is the model that made it: at most 256 characters. */
+  /** model is the model that made it. */
   readonly model: string;
-  /** provider is whose model it is: at most 64 characters. */
+  /** provider is whose model it is. */
   readonly provider: string;
   /** input_tokens is what the model read, as the provider counts. */
   readonly inputTokens: number;

@@ -148,15 +148,15 @@ export interface Message {
   readonly index: number;
   /** role is who speaks. */
   readonly role: MessageRole;
-  /** parts are the content as the caller gave it, in order: 1 to 256 parts. */
+  /** parts are the content as the caller gave it, in order. */
   readonly parts: readonly Part[];
-  /** context_parts are what was sent before `parts` in the same message: at most 256 parts, each a text, image or file. */
+  /** context_parts are what was sent before `parts` in the same message. Each is a text, image or file. */
   readonly contextParts: readonly Part[];
   /**
-   * context_json says what `context_parts` were made from, as a JSON object: at most 1,048,576 bytes and 128 levels deep.
+   * context_json says what `context_parts` were made from, as a JSON object and 128 levels deep.
    *
-   * Given by a caller, it is kept verbatim. Otherwise it is `injected` in proto3's JSON mapping: fields in the order of
-   * their numbers, those that are not set left out, times in UTC with milliseconds.
+   * Given by a caller, it is kept verbatim. Otherwise it is `injected` in proto3's JSON mapping: fields in
+   * the order of their numbers, those that are not set left out, times in UTC with milliseconds.
    */
   readonly contextJson: string;
   /**
@@ -182,7 +182,7 @@ export interface Message {
 
 /** Part is one piece of a message's content. */
 export interface Part {
-  /** content is what the part holds. Exactly one must be set. */
+  /** content is what the part holds. */
   readonly content:
     | //
     /** text is plain text. In any role but TOOL. */
@@ -216,40 +216,40 @@ export interface Part {
 
 /** TextPart is plain text. */
 export interface TextPart {
-  /** text is the text: at most 4,194,304 bytes. */
+  /** text is the text. */
   readonly text: string;
 }
 
 /** ThinkingPart is a model's reasoning with the proof that it is unchanged. */
 export interface ThinkingPart {
-  /** text is the reasoning, which some providers leave empty: at most 4,194,304 bytes. */
+  /** text is the reasoning, which some providers leave empty. */
   readonly text: string;
-  /** signature is the provider's signature, verbatim: at most 1,048,576 bytes. */
+  /** signature is the provider's signature, verbatim. */
   readonly signature: string;
-  /** provider is whose signature it is, as in "anthropic": at most 64 characters. It goes back to that provider only. */
+  /** provider is whose signature it is, as in "anthropic". It goes back to that provider only. */
   readonly provider: string;
 }
 
 /** ToolCallPart is a model's request to run a tool. */
 export interface ToolCallPart {
-  /** call_id names the call: 1 to 256 characters, unique within its turn and among the calls that are open. */
+  /** call_id names the call, unique within its turn and among the calls that are open. */
   readonly callId: string;
-  /** name is the tool's name: 1 to 256 characters. */
+  /** name is the tool's name. */
   readonly name: string;
   /**
-   * arguments_json are the arguments as the model wrote them, verbatim, even where they are not valid JSON: at most
-   * 4,194,304 bytes, and as JSON at most 128 levels deep.
+   * arguments_json are the arguments as the model wrote them, verbatim, even where they are not valid JSON;
+   * as JSON at most 128 levels deep.
    */
   readonly argumentsJson: string;
-  /** signature is a provider's signature of the call, verbatim (Gemini signs calls): at most 1,048,576 bytes. */
+  /** signature is a provider's signature of the call, verbatim (Gemini signs calls). */
   readonly signature: string;
 }
 
 /** ToolResultPart is a tool's answer to one call. */
 export interface ToolResultPart {
-  /** call_id is the call that it answers: 1 to 256 characters. The call must be open. */
+  /** call_id is the call that it answers. The call must be open. */
   readonly callId: string;
-  /** content is what the tool gave, in order: at most 256 pieces. It may be empty. */
+  /** content is what the tool gave, in order. It may be empty. */
   readonly content: readonly ToolResultContent[];
   /** is_error says that the tool failed. */
   readonly isError: boolean;
@@ -257,7 +257,7 @@ export interface ToolResultPart {
 
 /** ToolResultContent is one piece of a tool's answer. */
 export interface ToolResultContent {
-  /** content is what the piece holds. Exactly one must be set. */
+  /** content is what the piece holds. */
   readonly content:
     | //
     /** text is text, or JSON as text. */
@@ -273,66 +273,66 @@ export interface ToolResultContent {
 
 /** ApprovalRequestPart asks a person before something is done. */
 export interface ApprovalRequestPart {
-  /** approval_id names the request: 1 to 256 characters, unique within its turn and among the requests that are open. */
+  /** approval_id names the request, unique within its turn and among the requests that are open. */
   readonly approvalId: string;
   /**
-   * call_id is the tool call that waits for the answer, if one does: at most 256 characters. It must be a call of this
-   * turn, or one that is still open.
+   * call_id is the tool call that waits for the answer, if one does. It must be a call of this turn, or one
+   * that is still open.
    */
   readonly callId: string;
-  /** prompt is what the person is asked: at most 65,536 bytes. */
+  /** prompt is what the person is asked. */
   readonly prompt: string;
 }
 
 /** ApprovalAnswerPart is a person's answer to an approval request. */
 export interface ApprovalAnswerPart {
-  /** approval_id is the request that it answers: 1 to 256 characters. The request must be open. */
+  /** approval_id is the request that it answers. The request must be open. */
   readonly approvalId: string;
   /** decision is the answer. */
   readonly decision: ApprovalDecision;
-  /** reason is what the person added: at most 65,536 bytes. */
+  /** reason is what the person added. */
   readonly reason: string;
 }
 
 /** ImagePart is a picture, by address or inline. */
 export interface ImagePart {
-  /** source is where the bytes are. Exactly one must be set. */
+  /** source is where the bytes are. */
   readonly source:
     | //
-    /** uri is an address: 1 to 8,192 characters. */
+    /** uri is an address. */
     { readonly $case: "uri"; readonly value: string }
     | //
-    /** data are the bytes themselves: 1 to 1,048,576 bytes. */
+    /** data are the bytes themselves. */
     { readonly $case: "data"; readonly value: Buffer }
     | undefined;
-  /** media_type is the type, as in "image/png": at most 128 characters; needed with `data`. */
+  /** media_type is the type, as in "image/png"; needed with `data`. */
   readonly mediaType: string;
 }
 
 /** FilePart is a document, by address or inline. */
 export interface FilePart {
-  /** source is where the bytes are. Exactly one must be set. */
+  /** source is where the bytes are. */
   readonly source:
     | //
-    /** uri is an address: 1 to 8,192 characters. */
+    /** uri is an address. */
     { readonly $case: "uri"; readonly value: string }
     | //
-    /** data are the bytes themselves: 1 to 1,048,576 bytes. */
+    /** data are the bytes themselves. */
     { readonly $case: "data"; readonly value: Buffer }
     | undefined;
-  /** media_type is the type, as in "application/pdf": at most 128 characters; needed with `data`. */
+  /** media_type is the type, as in "application/pdf"; needed with `data`. */
   readonly mediaType: string;
-  /** name is the file's name: at most 1,024 characters. */
+  /** name is the file's name. */
   readonly name: string;
 }
 
 /** OpaquePart is a provider's own data, such as an encrypted reasoning item, kept verbatim. */
 export interface OpaquePart {
-  /** provider is whose data it is, as in "openai": 1 to 64 characters. It goes back to that provider only. */
+  /** provider is whose data it is, as in "openai". It goes back to that provider only. */
   readonly provider: string;
-  /** kind is the provider's name for it, as in "reasoning": at most 128 characters. */
+  /** kind is the provider's name for it, as in "reasoning". */
   readonly kind: string;
-  /** data are the bytes: 1 to 1,048,576 bytes. */
+  /** data are the bytes. */
   readonly data: Buffer;
 }
 

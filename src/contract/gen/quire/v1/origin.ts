@@ -157,11 +157,11 @@ export function eventSourceToNumber(object: EventSource): number {
 
 /** SourceEvent is the event that set a turn off. */
 export interface SourceEvent {
-  /** id is the event's id in the system that it came from: at most 256 characters. */
+  /** id is the event's id in the system that it came from. */
   readonly id: string;
   /** source is the kind of origin. */
   readonly source: EventSource;
-  /** platform is where it came from, as in "slack": at most 128 characters. */
+  /** platform is where it came from, as in "slack". */
   readonly platform: string;
 }
 

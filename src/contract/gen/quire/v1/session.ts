@@ -211,9 +211,10 @@ export interface Session_MetadataEntry {
  */
 export interface SessionDefaults {
   /**
-   * capsule is the agent's definition, by name: at most 256 characters. A sub-agent for which none is named inherits one when it is
-   * created: that of the assembly which its parent turn answers, else the one that the parent session remembers, else that of the
-   * parent session's newest assembly. It stays the sub-agent's, whatever becomes of the parent.
+   * capsule is the agent's definition, by name. A sub-agent for which none is named inherits one when it is
+   * created: that of the assembly which its parent turn answers, else the one that the parent session
+   * remembers, else that of the parent session's newest assembly. It stays the sub-agent's, whatever becomes
+   * of the parent.
    */
   readonly capsule?:
     | string
@@ -222,19 +223,22 @@ export interface SessionDefaults {
   readonly role?:
     | AgentRole
     | undefined;
-  /** workspace is the workspace's name: at most 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace?:
     | string
     | undefined;
-  /** toolset is the name of a toolset of the workspace: at most 256 characters. A request that names another workspace does not take it. */
+  /**
+   * toolset is the name of a toolset of the workspace. A request that names another workspace does not take
+   * it.
+   */
   readonly toolset?:
     | string
     | undefined;
-  /** model is the model's name: at most 256 characters. */
+  /** model is the model's name. */
   readonly model?:
     | string
     | undefined;
-  /** provider is the provider's name: at most 64 characters. A request that names another model does not take it. */
+  /** provider is the provider's name. A request that names another model does not take it. */
   readonly provider?:
     | string
     | undefined;
@@ -251,25 +255,28 @@ export interface SessionDefaults {
  * credentials.
  */
 export interface CapabilityScope {
-  /** capabilities are their names: at most 1,024, each of 1 to 256 characters. */
+  /** capabilities are their names. */
   readonly capabilities: readonly string[];
 }
 
 /** SessionTools are the tools that a session brings to its assemblies. */
 export interface SessionTools {
-  /** tools are the tools: at most 1,024, and 1,048,576 bytes together. */
+  /** tools are in order, each name once; together at most 1,048,576 bytes. */
   readonly tools: readonly Tool[];
 }
 
 /** SubAgentLink says which agent spawned a session, and for what. */
 export interface SubAgentLink {
-  /** parent_session_id is the id of the session that spawned it. In requests its label or alias serves as well: 1 to 256 characters. */
+  /**
+   * parent_session_id is the id of the session that spawned it. In requests its label or alias serves as
+   * well.
+   */
   readonly parentSessionId: string;
-  /** parent_turn_id is the turn in which it was spawned: at most 36 characters. The turn must exist. */
+  /** parent_turn_id is the turn in which it was spawned. The turn must exist. */
   readonly parentTurnId: string;
-  /** spawning_call_id is the tool call that spawned it: at most 256 characters. */
+  /** spawning_call_id is the tool call that spawned it. */
   readonly spawningCallId: string;
-  /** task is what it is to do: at most 65,536 bytes. A worker's is required. */
+  /** task is what it is to do. A worker's is required. */
   readonly task: string;
   /** task_status is how far it is. PENDING unless set. */
   readonly taskStatus: TaskStatus;

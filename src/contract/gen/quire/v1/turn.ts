@@ -196,21 +196,21 @@ export interface Turn {
 export interface TurnDetails {
   /** agent_role is the part that the agent plays. */
   readonly agentRole: AgentRole;
-  /** model is the model's name: at most 256 characters. */
+  /** model is the model's name. */
   readonly model: string;
-  /** provider is the provider's name: at most 64 characters. */
+  /** provider is the provider's name. */
   readonly provider: string;
-  /** toolset is the name of the set of tools: at most 256 characters. */
+  /** toolset is the name of the set of tools. */
   readonly toolset: string;
-  /** permissions_granted are the permissions that the turn may use: at most 256, each of 1 to 256 characters. */
+  /** permissions_granted are the permissions that the turn may use. */
   readonly permissionsGranted: readonly string[];
   /** source_event is what set the turn off. */
   readonly sourceEvent:
     | SourceEvent
     | undefined;
-  /** workspace_path is the root of the workspace: at most 4,096 characters. */
+  /** workspace_path is the root of the workspace. */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags: at most 64, keys of 1 to 128 characters, values of at most 4,096. */
+  /** metadata are the caller's own tags. */
   readonly metadata: { [key: string]: string };
 }
 
@@ -243,7 +243,7 @@ export interface OpenItem {
 
 /** AgentResult is what an agent engine returns for a turn. */
 export interface AgentResult {
-  /** messages are what the engine produced, in order, tool calls and results included: at most 4,096 in one call. */
+  /** messages are what the engine produced, in order, tool calls and results included. */
   readonly messages: readonly Message[];
   /** calls are the turn's tool calls, each with its result. Set by the server in answers, from the messages; ignored in requests. */
   readonly calls: readonly ToolInvocation[];
@@ -251,11 +251,11 @@ export interface AgentResult {
   readonly usage:
     | TokenUsage
     | undefined;
-  /** stop_reason is why the model stopped, in the provider's words: at most 256 characters. */
+  /** stop_reason is why the model stopped, in the provider's words. */
   readonly stopReason: string;
-  /** error is what went wrong, for a failed turn: at most 65,536 bytes. */
+  /** error is what went wrong, for a failed turn. */
   readonly error: string;
-  /** permissions_used are the permissions that the turn made use of: at most 256, each of 1 to 256 characters. */
+  /** permissions_used are the permissions that the turn made use of. */
   readonly permissionsUsed: readonly string[];
 }
 

@@ -312,25 +312,25 @@ export interface Workspace {
 
 /** RuntimeFacts are the static facts of a machine. */
 export interface RuntimeFacts {
-  /** host is its name: at most 256 characters. */
+  /** host is its name. */
   readonly host: string;
-  /** os is its operating system: at most 128 characters. */
+  /** os is its operating system. */
   readonly os: string;
-  /** arch is its architecture: at most 64 characters. */
+  /** arch is its architecture. */
   readonly arch: string;
 }
 
 /** Document is one version of a document. */
 export interface Document {
   /**
-   * path is its name in the workspace, as in "AGENTS.md" or "user/IDENTITY.md": 1 to 1,024 characters. It leads down from the
-   * workspace's root: it does not begin with "/" or a drive letter, no segment is empty, "." or "..", and it holds no backslash
-   * and no control character.
+   * path is its name in the workspace, as in "AGENTS.md" or "user/IDENTITY.md". It leads down from the
+   * workspace's root: it does not begin with "/" or a drive letter, no segment is empty, "." or "..", and it
+   * holds no backslash and no control character.
    */
   readonly path: string;
   /** kind is what it is for. */
   readonly kind: DocumentKind;
-  /** content is its text: at most 1,048,576 bytes. Empty in lists. */
+  /** content is its text. Empty in lists. */
   readonly content: string;
   /** version counts from 1; a put of the same content makes no new one. Set by the server. */
   readonly version: number;
@@ -346,25 +346,25 @@ export interface Document {
 
 /** Capability is one thing that an agent can do, or could. */
 export interface Capability {
-  /** name is its name: 1 to 256 characters. */
+  /** name is its name. */
   readonly name: string;
-  /** category groups it: 1 to 128 characters. */
+  /** category groups it. */
   readonly category: string;
   /** state says whether it can be used. */
   readonly state: CapabilityState;
-  /** reason says why it is broken, or what it needs: at most 1,024 characters. */
+  /** reason says why it is broken, or what it needs. */
   readonly reason: string;
-  /** hint says how to use it: at most 1,024 characters. */
+  /** hint says how to use it. */
   readonly hint: string;
 }
 
 /** CapabilitySnapshot is what an agent can do at a moment. */
 export interface CapabilitySnapshot {
-  /** capabilities are in order: at most 4,096, each name once. */
+  /** capabilities are in order, each name once. */
   readonly capabilities: readonly Capability[];
   /** credentials_configured is how many credentials are set up. */
   readonly credentialsConfigured: number;
-  /** credentials_broken are the names of those that do not work: at most 1,024, each of 1 to 256 characters. */
+  /** credentials_broken are the names of those that do not work. */
   readonly credentialsBroken: readonly string[];
   /** hash is the SHA-256 of the snapshot as stored. Set by the server. */
   readonly hash: Buffer;
@@ -374,17 +374,20 @@ export interface CapabilitySnapshot {
 
 /** Tool is a tool that a model can call. */
 export interface Tool {
-  /** name is its name: 1 to 256 characters. */
+  /** name is its name. */
   readonly name: string;
-  /** description tells the model what it does: at most 65,536 bytes. */
+  /** description tells the model what it does. */
   readonly description: string;
-  /** input_schema_json is the JSON Schema of its arguments, an object, kept verbatim: at most 262,144 bytes, at most 128 levels deep. An object without properties when empty. */
+  /**
+   * input_schema_json is the JSON Schema of its arguments, an object, kept verbatim; at most 128 levels deep.
+   * An object without properties when empty.
+   */
   readonly inputSchemaJson: string;
   /** kind is what it does to the outside. */
   readonly kind: ToolKind;
-  /** capability is the capability it belongs to: at most 256 characters. Its own name when empty. */
+  /** capability is the capability it belongs to. Its own name when empty. */
   readonly capability: string;
-  /** required_permissions must all be granted: at most 256, each of 1 to 256 characters. */
+  /** required_permissions must all be granted. */
   readonly requiredPermissions: readonly string[];
   /** dangerous says that it can do harm, which autonomy knobs look at. */
   readonly dangerous: boolean;
@@ -392,29 +395,29 @@ export interface Tool {
 
 /** ToolRule is a rule for the order in which tools are called. */
 export interface ToolRule {
-  /** tool is the tool's name: 1 to 256 characters. */
+  /** tool is the tool's name. */
   readonly tool: string;
-  /** rule is what holds. Exactly one must be set. */
+  /** rule is what holds. */
   readonly rule:
     | //
     /** loop is what it does to the tool loop. */
     { readonly $case: "loop"; readonly value: LoopRule }
     | //
-    /** max_calls is how often it may be called in a turn: 1 to 1,000,000. */
+    /** max_calls is how often it may be called in a turn. */
     { readonly $case: "maxCalls"; readonly value: number }
     | //
-    /** requires_prior is the tool that must be called before it: 1 to 256 characters. */
+    /** requires_prior is the tool that must be called before it. */
     { readonly $case: "requiresPrior"; readonly value: string }
     | undefined;
 }
 
 /** Toolset is a named list of tools. */
 export interface Toolset {
-  /** name is its name: 1 to 256 characters. */
+  /** name is its name. */
   readonly name: string;
-  /** tools are in order: at most 1,024, each name once. */
+  /** tools are in order, each name once. */
   readonly tools: readonly Tool[];
-  /** rules are in order: at most 1,024. */
+  /** rules are in order. */
   readonly rules: readonly ToolRule[];
   /** version counts from 1; a put of the same content makes no new one. Set by the server. */
   readonly version: number;

@@ -26,11 +26,11 @@ export const protobufFileName = "quire/v1/workspace_service.proto";
 
 /** PutWorkspaceRequest asks for a workspace to be made or changed. */
 export interface PutWorkspaceRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** name is the workspace's name: 1 to 256 characters, none of them a control character. */
+  /** name is the workspace's name. */
   readonly name: string;
-  /** path is its root folder: at most 4,096 characters. */
+  /** path is its root folder. */
   readonly path: string;
   /** runtime are the static facts of the machine. */
   readonly runtime: RuntimeFacts | undefined;
@@ -44,7 +44,7 @@ export interface PutWorkspaceResponse {
 
 /** GetWorkspaceRequest asks for a workspace. */
 export interface GetWorkspaceRequest {
-  /** name is the workspace's name: 1 to 256 characters. */
+  /** name is the workspace's name. */
   readonly name: string;
 }
 
@@ -56,9 +56,9 @@ export interface GetWorkspaceResponse {
 
 /** ListWorkspacesRequest asks for a page of workspaces. */
 export interface ListWorkspacesRequest {
-  /** page_size is how many to give: at most 1,000; 50 when left out. */
+  /** page_size is how many to give; 50 when left out. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before: at most 2,048 characters. */
+  /** page_token is the `next_page_token` of the page before. */
   readonly pageToken: string;
 }
 
@@ -72,9 +72,9 @@ export interface ListWorkspacesResponse {
 
 /** DeleteWorkspaceRequest asks for a workspace to be removed. */
 export interface DeleteWorkspaceRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** name is the workspace's name: 1 to 256 characters. */
+  /** name is the workspace's name. */
   readonly name: string;
 }
 
@@ -86,13 +86,16 @@ export interface DeleteWorkspaceResponse {
 
 /** PutDocumentsRequest asks for documents to be written and removed. */
 export interface PutDocumentsRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** documents are what to write: at most 1,024, each path once. A path that does not lead down from the root is INVALID_FIELD. */
+  /**
+   * documents are what to write, each path once. A path that does not lead down from the root is
+   * INVALID_FIELD.
+   */
   readonly documents: readonly Document[];
-  /** remove_paths are what to remove: at most 1,024. A path that is not there is passed over. */
+  /** remove_paths are what to remove. A path that is not there is passed over. */
   readonly removePaths: readonly string[];
 }
 
@@ -106,9 +109,9 @@ export interface PutDocumentsResponse {
 
 /** GetDocumentRequest asks for a document. */
 export interface GetDocumentRequest {
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** path is the document's name: 1 to 1,024 characters. */
+  /** path is the document's name. */
   readonly path: string;
 }
 
@@ -120,9 +123,9 @@ export interface GetDocumentResponse {
 
 /** PutCapabilitiesRequest asks for the snapshot to be replaced. */
 export interface PutCapabilitiesRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
   /** snapshot is the new one. */
   readonly snapshot: CapabilitySnapshot | undefined;
@@ -136,7 +139,7 @@ export interface PutCapabilitiesResponse {
 
 /** GetCapabilitiesRequest asks for the snapshot. */
 export interface GetCapabilitiesRequest {
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
 }
 
@@ -148,9 +151,9 @@ export interface GetCapabilitiesResponse {
 
 /** PutToolsetRequest asks for a toolset to be made or replaced. */
 export interface PutToolsetRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
   /** toolset is the new one. */
   readonly toolset: Toolset | undefined;
@@ -164,9 +167,9 @@ export interface PutToolsetResponse {
 
 /** GetToolsetRequest asks for a toolset. */
 export interface GetToolsetRequest {
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** name is the toolset's name: 1 to 256 characters. */
+  /** name is the toolset's name. */
   readonly name: string;
 }
 
@@ -178,11 +181,11 @@ export interface GetToolsetResponse {
 
 /** DeleteToolsetRequest asks for a toolset to be removed. */
 export interface DeleteToolsetRequest {
-  /** request_id makes the call idempotent: at most 128 characters. */
+  /** request_id makes the call idempotent. */
   readonly requestId: string;
-  /** workspace is the workspace's name: 1 to 256 characters. */
+  /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** name is the toolset's name: 1 to 256 characters. */
+  /** name is the toolset's name. */
   readonly name: string;
 }
 

@@ -1,0 +1,38 @@
+import type {
+  CompactRequest,
+  RecordTurnRequest,
+  UpdateSessionRequest,
+} from "../../../contract/gen/quire/v1/ledger_service.js";
+import type { SessionTools } from "../../../contract/gen/quire/v1/session.js";
+import { CompressionStrategy } from "../../../domain/context-settings.js";
+import type { Checker } from "../checker.js";
+import { rulesNamed } from "../engine/rules.js";
+import { checkOnce } from "./once.js";
+
+const maxMessages = rulesNamed("AgentResult", "messages").repeated?.maxItems ?? Number.POSITIVE_INFINITY;
+
+export const ledgerChecks = {
+  // Each is needed with the other.
+  UpdateSessionRequest: (checker: Checker, request: UpdateSessionRequest) => {
+    const { headTurnId, expectedHeadTurnId } = request;
+    if (headTurnId !== undefined && expectedHeadTurnId === undefined)
+      checker.wrong("expected_head_turn_id", "is required with head_turn_id");
+    if (headTurnId === undefined && expectedHeadTurnId !== undefined)
+      checker.wrong("head_turn_id", "is required with expected_head_turn_id");
+  },
+  // The strategies of assemblies, but for the one that makes no compaction.
+  CompactRequest: (checker: Checker, { compressionStrategy }: CompactRequest) => {
+    if (compressionStrategy === CompressionStrategy.WINDOW)
+      checker.wrong("compression_strategy", "makes no compaction");
+  },
+  // Names once.
+  SessionTools: (checker: Checker, { tools }: SessionTools) =>
+    checkOnce(checker, "tools", tools, "name", ({ name }) => name),
+  // Two lists together.
+  RecordTurnRequest: (checker: Checker, { messages, result }: RecordTurnRequest) => {
+    const total = messages.length + (result?.messages.length ?? 0);
+    if (total === 0) checker.wrong("messages", "is empty, and so is result.messages: a turn needs a message");
+    if (total > maxMessages && messages.length <= maxMessages)
+      checker.wrong("result.messages", `with messages has more than ${maxMessages.toLocaleString("en")}`);
+  },
+};
