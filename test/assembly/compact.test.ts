@@ -154,6 +154,19 @@ describe("Compact", () => {
     expect(layer).toMatchObject({ compactionId: compaction!.id, lastTurnId: turn!.id, turns: 4 });
   });
 
+  test("keeps as many turns as the server's setting says unless it is asked for others", async () => {
+    const contextSettingsFile = join(tempFolder(), "settings.json");
+    writeFileSync(contextSettingsFile, JSON.stringify({ keepTurns: 5 }));
+    const other = await openTestQuire({ contextSettingsFile });
+    try {
+      await longSession(other, "kept", 10);
+      const { compaction } = await other.ledger.compact({ session: "kept" });
+      expect(compaction!.summarizedTurns).toBe(5);
+    } finally {
+      await other.close();
+    }
+  });
+
   test("makes a summary where the server's setting is to make none", async () => {
     const contextSettingsFile = join(tempFolder(), "settings.json");
     writeFileSync(

@@ -23,7 +23,11 @@ export function compactCommand(terminal: Terminal): Command {
     .description("summarize the older turns of a session now; nothing is deleted")
     .argument("<session>", "its label, id or alias")
     .option("--instructions <text>", "what the summary should heed")
-    .option("--keep <n>", "how many of the last turns stay as they are (default: 3)", positiveNumber)
+    .option(
+      "--keep <n>",
+      "how many of the last turns stay as they are (default: the server's)",
+      positiveNumber,
+    )
     .option("--target <tokens>", "what history should cost after; keeps as many turns as fit", positiveNumber)
     .addOption(
       new Option("--strategy <strategy>", "how the summary is made (default: the server's)").choices(
