@@ -153,7 +153,7 @@ export interface Message {
   /** context_parts are what was sent before `parts` in the same message. Each is a text, image or file. */
   readonly contextParts: readonly Part[];
   /**
-   * context_json says what `context_parts` were made from, as a JSON object and 128 levels deep.
+   * context_json says what `context_parts` were made from, as a JSON object; at most 128 levels deep.
    *
    * Given by a caller, it is kept verbatim. Otherwise it is `injected` in proto3's JSON mapping: fields in
    * the order of their numbers, those that are not set left out, times in UTC with milliseconds.
