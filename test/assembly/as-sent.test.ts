@@ -49,7 +49,7 @@ describe("a turn that names its assembly", () => {
       system: {
         persona: { capsule: "atlas", version: 1 },
         documents: [{ path: "AGENTS.md" }, {}, {}, {}],
-        environment: { capabilityCount: 4 },
+        environment: { capabilityCount: 3 },
       },
       event: { id: "event-7", platform: "slack", hooks: ["weather"] },
       attachments: [{ path: "ticket.pdf", firstLine: 3, lastLine: 9 }],

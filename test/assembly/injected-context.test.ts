@@ -189,7 +189,7 @@ test("what was cut away under STRICT_TRUNCATE is not named", async () => {
   const { current } = await assemble(quire, {
     event: { ...event, hooks },
     settings,
-    maxContextTokens: 1_000,
+    maxContextTokens: 1_700,
   });
   expect(current!.injected!.event!.hooks).toEqual(["short"]);
   expect(current!.injected!.system!.documents.map(({ path }) => path)).not.toContain("SOUL.md");

@@ -60,11 +60,10 @@ describe("a sub-agent", () => {
     const { quire } = await serveDesk();
     await spawn(quire, { defaults: { capsule: "atlas", scope, workspace: "desk" } });
     const { systemPrompt } = await build(quire);
-    expect(systemPrompt).toContain(
-      "## Environment\n\n### Capabilities\ntravel: hotels (ready)\n\n### Credentials\n1 broken (stripe)\n\nRuntime:",
-    );
+    expect(systemPrompt).toContain("\n\n### Capabilities\ntravel: hotels ⭐ (ready)\n\n");
+    expect(systemPrompt).toContain("\n\n### Credentials\n1 broken (stripe)\n\nRuntime:");
     const narrowed = await build(quire, { scopedCapabilities: ["flights"] });
-    expect(narrowed.systemPrompt).toContain("travel: flights (active)");
+    expect(narrowed.systemPrompt).toContain("travel: flights ✅");
     expect(narrowed.systemPrompt).not.toMatch(/stripe|hotels/);
   });
 

@@ -104,10 +104,18 @@ describe("ListTurns", () => {
     const token = async (session: string, scope: TurnScope) =>
       (await ledger.listTurns({ session, scope, pageSize: 1 })).nextPageToken;
     const thread1 = await token(one.id, TurnScope.THREAD);
-    const [list, branch] = JSON.parse(thread1) as string[];
-    const forged = ["-1", "1.5", "1e9", "Infinity", "99999999999", "", "0x1"].map((depth) =>
-      JSON.stringify([list, branch, depth]),
+    const damaged = [...thread1].map(
+      (letter, at) => thread1.slice(0, at) + (letter === "A" ? "B" : "A") + thread1.slice(at + 1),
     );
+    const forged = [
+      ...damaged,
+      thread1.slice(0, -1),
+      thread1.slice(4),
+      `${thread1}AAAA`,
+      "AAAA",
+      "-1",
+      '["turns","1"]',
+    ];
     const wrong = [
       { session: two.id, scope: TurnScope.THREAD, pageToken: thread1 },
       { session: one.id, scope: TurnScope.WRITTEN, pageToken: thread1 },

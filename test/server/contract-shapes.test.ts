@@ -68,7 +68,7 @@ describe("2: closed sets are enums, and what is not known is absent", () => {
     expect((await built(desk)).cachePlan!.kind).toBe(CacheKind.PREFIX);
     const { models } = await desk.quire.assembly.listModels({});
     expect(new Set(models.map(({ cacheKind }) => cacheKind))).toEqual(
-      new Set([CacheKind.BREAKPOINTS, CacheKind.PREFIX]),
+      new Set([CacheKind.BREAKPOINTS, CacheKind.PREFIX, CacheKind.NONE]),
     );
     const { assemblyId } = await built(desk);
     const { receipt } = await desk.quire.assembly.getReceipt({ assemblyId });

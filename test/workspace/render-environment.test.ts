@@ -91,8 +91,9 @@ ${usage}
   });
 
   it("does not speak of what the agent may not use, nor of its hints", () => {
-    const shown = renderEnvironment(nexus, { isAllowed: (name) => name === "chat-read" });
-    expect(shown).toBe(renderEnvironment(nexus, { scope: ["chat-read"] }));
+    const bare = snapshot(nexus.capabilities);
+    const shown = renderEnvironment(bare, { isAllowed: (name) => name === "chat-read" });
+    expect(shown).toBe(renderEnvironment(bare, { scope: ["chat-read"] }));
     expect(renderEnvironment(snapshot(nexus.capabilities), { isAllowed: () => false })).toBe("");
   });
 

@@ -1,4 +1,5 @@
 import type {
+  CandidateRule,
   ContextCandidate,
   InputHash,
   LayerBytes,
@@ -35,6 +36,14 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
   for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
 }
 
+/** The rules whose names alone do not say enough. */
+const ruleTexts: Partial<Record<CandidateRule, string>> = {
+  CANDIDATE_RULE_PERMISSION: "permission not granted",
+  CANDIDATE_RULE_NOT_ENABLED: "capability not enabled",
+  CANDIDATE_RULE_DENIED: "capability denied by governance",
+  CANDIDATE_RULE_SCOPE: "not in the worker's scope",
+};
+
 const columns = ["CANDIDATE", "LANE", "TOKENS", "KEPT", "RULE"];
 
 /** Every candidate, in the order of the context. */
@@ -44,7 +53,7 @@ export function candidateTable(lines: Lines, candidates: readonly ContextCandida
     word(lane, "BUDGET_LANE_"),
     number(tokens),
     kept ? "kept" : lines.paint("yellow", "cut"),
-    printable([word(rule, "CANDIDATE_RULE_"), detail].filter(Boolean).join(": ")),
+    printable([ruleTexts[rule] ?? word(rule, "CANDIDATE_RULE_"), detail].filter(Boolean).join(": ")),
   ]);
   return table(columns, rows, ["TOKENS"]);
 }
