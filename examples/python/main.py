@@ -13,7 +13,8 @@ from quire.v1.assembly_service_pb2_grpc import AssemblyServiceStub
 from quire.v1.capsule_service_pb2_grpc import CapsuleServiceStub
 from quire.v1.ledger_service_pb2_grpc import LedgerServiceStub
 from quire.v1.message_pb2 import Message, MessageRole, Part, TextPart, ToolCallPart, ToolResultContent, ToolResultPart
-from quire.v1.turn_pb2 import AgentResult, EventSource
+from quire.v1.origin_pb2 import EventSource
+from quire.v1.turn_pb2 import AgentResult
 from quire.v1.workspace_pb2 import Tool
 
 USER, ASSISTANT, TOOL = MessageRole.MESSAGE_ROLE_USER, MessageRole.MESSAGE_ROLE_ASSISTANT, MessageRole.MESSAGE_ROLE_TOOL

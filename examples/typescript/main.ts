@@ -18,7 +18,7 @@ import {
   WatchSessionRequest,
 } from "./gen/quire/v1/ledger_service.js";
 import { MessageRole } from "./gen/quire/v1/message.js";
-import { EventSource } from "./gen/quire/v1/turn.js";
+import { EventSource } from "./gen/quire/v1/origin.js";
 import { call, result, says, text } from "./messages.js";
 import { failure, reasonAndFields, unary } from "./unary.js";
 

@@ -84,7 +84,7 @@ describe.each(protocols)("a summarizer over the protocol of %s", (protocol) => {
       model: protocol === "openai" ? "gpt-small" : "claude-small",
       inputTokens: 812,
       outputTokens: 33,
-      strategy: "summary",
+      compressionStrategy: "COMPRESSION_STRATEGY_SUMMARY",
       trigger: "COMPACTION_TRIGGER_CONTEXT_LIMIT",
       summary,
       failures: [],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
+import { handTimers } from "../support/hand-timers.js";
 import { assistant, user } from "../support/messages.js";
 import { tight } from "./compacted-session.js";
 import { fold } from "./fold.js";
@@ -9,7 +10,8 @@ const lines = Array.from({ length: 100_000 }, (_, line) => `word${line % 7_000}`
 
 /** A session with a turn of 100,000 one-word lines, and a few short ones after it. */
 async function sessionOfLines() {
-  const { quire } = await openedEngine();
+  // However slow the machine is, nobody gives up.
+  const { quire } = await openedEngine({}, { timers: handTimers() });
   await quire.capsules.putCapsule({ name: "atlas", body: { persona: { corePrompt: "You help." } } });
   await quire.ledger.createSession({ label: "desk" });
   let parentTurnId = "";
