@@ -185,7 +185,8 @@ export class CacheReplay {
       else if (event?.$case === "history" && event.value.layer)
         assembled.compactionId = event.value.layer.compactionId;
       else if (event?.$case === "currentMessage") assembled.current = event.value.message;
-      else if (event?.$case === "rendered") assembled.body = event.value.body;
+      else if (event?.$case === "rendered")
+        assembled.body = Buffer.concat([assembled.body ?? Buffer.alloc(0), event.value.data]);
       else if (event?.$case === "completed") assembled.plan = event.value.cachePlan!;
     }
     return assembled as Assembled;

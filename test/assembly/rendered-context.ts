@@ -1,3 +1,4 @@
+import { BodyFold } from "../../src/cli/assemble/body-fold.js";
 import type { AssembleResponse } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { BodyFormat, type RenderedBody } from "../../src/contract/gen/quire/v1/rendering.js";
 import type { Quire } from "../../src/index.js";
@@ -27,9 +28,17 @@ export async function eventsOf(
 }
 
 export async function renderedOf(quire: Quire, context: PartialContext): Promise<RenderedBody> {
-  const event = (await eventsOf(quire, context)).find(({ $case }) => $case === "rendered");
-  if (event?.$case !== "rendered") throw new Error("there is no body");
-  return event.value;
+  return bodyOf(await eventsOf(quire, context));
+}
+
+/** The body that comes in pieces among the events of an assembly. */
+export function bodyOf(events: readonly NonNullable<AssembleResponse["event"]>[]): RenderedBody {
+  const fold = new BodyFold();
+  for (const event of events) {
+    const whole = event.$case === "rendered" ? fold.add(event.value) : undefined;
+    if (whole) return whole;
+  }
+  throw new Error("there is no body");
 }
 
 /** What is in a body, as its provider reads it. */

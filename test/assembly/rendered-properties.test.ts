@@ -10,7 +10,7 @@ import { validateBodyBytes } from "../../src/rendering/render.js";
 import { contextRequest, type PartialContext, putAgent } from "./agent.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { writeRandomThread } from "./random-thread.js";
-import { eventsOf, formats } from "./rendered-context.js";
+import { bodyOf, eventsOf, formats } from "./rendered-context.js";
 import { RichWriter } from "./rich-messages.js";
 
 /** How many bodies were looked at, for the end of the run. */
@@ -49,12 +49,10 @@ async function checkBodies(counts: BodyCounts, context: PartialContext): Promise
       if (event.$case === "history") messages += event.value.messages.length;
       if (event.$case === "history" && event.value.layer?.compactionId) counts.summaries++;
       if (event.$case === "currentMessage" && event.value.message) messages++;
-      if (event.$case === "rendered") {
-        expect(validateBodyBytes({ format: name, bytes: event.value.body })).toEqual([]);
-        counts.bodies++;
-      }
       if (event.$case === "completed") counts.marks += checkPlan(event.value.cachePlan!, messages);
     }
+    expect(validateBodyBytes({ format: name, bytes: bodyOf(events).body })).toEqual([]);
+    counts.bodies++;
   }
 }
 

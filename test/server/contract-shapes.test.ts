@@ -9,13 +9,16 @@ import {
   PrefixPolicy,
 } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { BreakpointPlace, CacheKind } from "../../src/contract/gen/quire/v1/prompt_cache.js";
+import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { LoopRule } from "../../src/contract/gen/quire/v1/workspace.js";
+import { sha256 } from "../../src/domain/hash.js";
 import type { Quire } from "../../src/index.js";
 import type { PartialContext } from "../assembly/agent.js";
 import { change } from "../assembly/change.js";
 import { tight } from "../assembly/compacted-session.js";
 import { fold } from "../assembly/fold.js";
 import { longSession } from "../assembly/long-session.js";
+import { bodyOf, eventsOf } from "../assembly/rendered-context.js";
 import { type ServedDesk, serveDesk } from "../assembly/served-desk.js";
 import { deskRequest, putCapsule } from "../assembly/travel-desk.js";
 import { foundCompaction, recordedTurn } from "../support/found-turn.js";
@@ -349,5 +352,22 @@ describe("6: settings are layered", () => {
       context: { session: "new", capsule: "atlas", event },
     });
     expect(bare).toMatchObject({ model: "gpt-4o", provider: "openai", tools: [] });
+  });
+
+  test("a body comes in pieces of 64 KB, and what it is with the last one", async () => {
+    const { quire } = await serveDesk();
+    const content = [{ content: { $case: "text" as const, value: { text: "Hello. ".repeat(30_000) } } }];
+    const asked = { ...context, event: { ...deskRequest.event, content }, render: BodyFormat.OPENAI_CHAT };
+    const events = await eventsOf(quire, asked);
+    const pieces = events.flatMap((event) => (event.$case === "rendered" ? [event.value] : []));
+    expect(pieces.length).toBeGreaterThan(3);
+    for (const { data, rendered } of pieces.slice(0, -1)) {
+      expect(data.length).toBe(65_536);
+      expect(rendered).toBeUndefined();
+    }
+    const { body, hash, format } = bodyOf(events);
+    expect(format).toBe(BodyFormat.OPENAI_CHAT);
+    expect(hash.equals(sha256(body))).toBe(true);
+    expect(JSON.parse(body.toString())).toMatchObject({ model: "gpt-4o" });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { sha256 } from "../../src/domain/hash.js";
-import { eventsOf, formats } from "../assembly/rendered-context.js";
+import { bodyOf, eventsOf, formats } from "../assembly/rendered-context.js";
 import { type ServedDesk, serveDesk } from "../assembly/served-desk.js";
 import { deskRequest } from "../assembly/travel-desk.js";
 import { toolResults, user } from "../support/messages.js";
@@ -45,10 +45,9 @@ describe("what is large is read in a worker thread, with the same answer", () =>
         model,
         render: format,
       });
-      const [rendered, completed] = events.slice(-2);
-      if (rendered?.$case !== "rendered" || completed?.$case !== "completed")
-        throw new Error("there is no body");
-      const { body, hash } = rendered.value;
+      const completed = events.at(-1);
+      if (completed?.$case !== "completed") throw new Error("the assembly is not completed");
+      const { body, hash } = bodyOf(events);
       const text = body.toString();
       expect(text.includes(keys.join(",")) || text.includes(keys.join(",").replaceAll('"', '\\"'))).toBe(
         true,

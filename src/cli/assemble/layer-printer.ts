@@ -9,6 +9,7 @@ import { floorText } from "../../domain/compaction.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted, oneLine, printable } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
+import { BodyFold } from "./body-fold.js";
 import { printBody } from "./body-text.js";
 import { layersText, printBudget } from "./budget-text.js";
 import { printCachePlan, printPrefix } from "./cache-text.js";
@@ -24,6 +25,7 @@ const unchanged = "unchanged: not sent again";
 /** Prints the events of an assembly as they come; with the content of those layers that are to be shown. */
 export class LayerPrinter {
   readonly #lines: Lines;
+  readonly #body = new BodyFold();
   readonly #show: ReadonlySet<ShownLayer>;
   readonly #roles = new Map<string, number>();
   #historyIsOpen = false;
@@ -54,9 +56,11 @@ export class LayerPrinter {
       case "currentMessage":
         this.#current(event.value);
         break;
-      case "rendered":
-        printBody(this.#lines, event.value);
+      case "rendered": {
+        const body = this.#body.add(event.value);
+        if (body) printBody(this.#lines, body);
         break;
+      }
       case "completed":
         this.#completed(event.value);
         break;

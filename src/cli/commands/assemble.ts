@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { BodyFold } from "../assemble/body-fold.js";
 import { bodyFormatNames } from "../assemble/body-formats.js";
 import { bodyText, writeBody } from "../assemble/body-text.js";
 import { type ContextFlags, contextRequest, policies, roles } from "../assemble/context-request.js";
@@ -62,9 +63,10 @@ export function assembleCommand(terminal: Terminal): Command {
     const printer = new LayerPrinter(terminal, flags.show);
     const isBodyOnly = writesBodyOnly(terminal, flags);
     await withClient(Assemblies, flags, async (assemblies) => {
+      const fold = new BodyFold();
       for await (const response of assemblies.assemble(request)) {
         const { event } = response;
-        const body = event?.$case === "rendered" ? event.value : undefined;
+        const body = event?.$case === "rendered" ? fold.add(event.value) : undefined;
         if (body && isBodyOnly)
           terminal.stdout.write(isScreen(terminal) ? shownJson(terminal, body.body.toString()) : body.body);
         if (isBodyOnly) continue;

@@ -30,6 +30,9 @@ const defaultTurns = 20;
 const historyField = 5;
 const contextField = 1;
 const renderedField = 2;
+const nothing = Buffer.alloc(0);
+/** A body comes in pieces of this size. */
+const chunkBytes = 64 * 1024;
 
 /** AssemblyService: each RPC is its validation and one command of the assembly. */
 export function assemblyHandlers(assembly: AssemblyDeps): RpcsOf<wire.AssemblyServiceServer> {
@@ -157,7 +160,7 @@ async function* assembleResponses(
         break;
       }
       case "rendered":
-        yield { event: { $case: "rendered", value: event.rendered } };
+        yield* bodyChunks(event.rendered);
         break;
       case "completed": {
         const { budget, hashes, warnings, floors } = event.use;
@@ -174,6 +177,16 @@ async function* assembleResponses(
         yield { event: { $case: "completed", value } };
       }
     }
+  }
+}
+
+function* bodyChunks(rendered: RenderedBody): Generator<Response> {
+  const { body } = rendered;
+  for (let at = 0; at === 0 || at < body.length; at += chunkBytes) {
+    const isLast = at + chunkBytes >= body.length;
+    const about = isLast ? { ...rendered, body: nothing } : undefined;
+    const value = { data: body.subarray(at, at + chunkBytes), rendered: about };
+    yield { event: { $case: "rendered", value } };
   }
 }
 

@@ -52,7 +52,14 @@ import {
   ContextChange,
   PrefixState,
 } from "./prompt_cache.js";
-import { BodyFormat, bodyFormatFromJSON, bodyFormatToNumber, BodyProblem, RenderedBody } from "./rendering.js";
+import {
+  BodyFormat,
+  bodyFormatFromJSON,
+  bodyFormatToNumber,
+  BodyProblem,
+  RenderedBody,
+  RenderedChunk,
+} from "./rendering.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -254,8 +261,8 @@ export interface AssembleResponse {
     /** current_message is the message that the model answers. */
     { readonly $case: "currentMessage"; readonly value: CurrentMessage }
     | //
-    /** rendered is the provider's request body, if it was asked for. */
-    { readonly $case: "rendered"; readonly value: RenderedBody }
+    /** rendered is a piece of the provider's request body, if that was asked for. */
+    { readonly $case: "rendered"; readonly value: RenderedChunk }
     | //
     /** completed is sent last. */
     { readonly $case: "completed"; readonly value: AssemblyCompleted }
@@ -1092,7 +1099,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
         CurrentMessage.encode(message.event.value, writer.uint32(58).fork()).join();
         break;
       case "rendered":
-        RenderedBody.encode(message.event.value, writer.uint32(66).fork()).join();
+        RenderedChunk.encode(message.event.value, writer.uint32(66).fork()).join();
         break;
       case "completed":
         AssemblyCompleted.encode(message.event.value, writer.uint32(74).fork()).join();
@@ -1167,7 +1174,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
               break;
             }
 
-            message.event = { $case: "rendered", value: RenderedBody.decode(reader, reader.uint32()) };
+            message.event = { $case: "rendered", value: RenderedChunk.decode(reader, reader.uint32()) };
             continue;
           }
           case 9: {
@@ -1234,7 +1241,7 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       }
       case "rendered": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
-          message.event = { $case: "rendered", value: RenderedBody.fromPartial(object.event.value) };
+          message.event = { $case: "rendered", value: RenderedChunk.fromPartial(object.event.value) };
         }
         break;
       }

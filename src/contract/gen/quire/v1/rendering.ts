@@ -96,6 +96,14 @@ export interface RenderedBody_ToolNamesEntry {
   readonly value: string;
 }
 
+/** RenderedChunk is a piece of a request body. All pieces of a stream, one after the other, are the body. */
+export interface RenderedChunk {
+  /** data is the piece: 65,536 bytes, and what is left in the last one. */
+  readonly data: Buffer;
+  /** rendered is what the body is, in the last chunk only. Its `body` is empty. */
+  readonly rendered: RenderedBody | undefined;
+}
+
 /** BodyProblem is a rule of a provider that a body breaks. */
 export interface BodyProblem {
   /** rule is its name, as in "tool_result_missing". */
@@ -271,6 +279,75 @@ export const RenderedBody_ToolNamesEntry: MessageFns<RenderedBody_ToolNamesEntry
     const message = createBaseRenderedBody_ToolNamesEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseRenderedChunk(): RenderedChunk {
+  return { data: Buffer.alloc(0), rendered: undefined };
+}
+
+export const RenderedChunk: MessageFns<RenderedChunk> = {
+  encode(message: RenderedChunk, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.data.length !== 0) {
+      writer.uint32(10).bytes(message.data);
+    }
+    if (message.rendered !== undefined) {
+      RenderedBody.encode(message.rendered, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenderedChunk {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenderedChunk() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.data = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rendered = RenderedBody.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenderedChunk>): RenderedChunk {
+    return RenderedChunk.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenderedChunk>): RenderedChunk {
+    const message = createBaseRenderedChunk() as any;
+    message.data = object.data ?? Buffer.alloc(0);
+    message.rendered = (object.rendered !== undefined && object.rendered !== null)
+      ? RenderedBody.fromPartial(object.rendered)
+      : undefined;
     return message;
   },
 };
