@@ -54,7 +54,8 @@ test("a connection that only opens and resets calls is closed, little of it is d
   const { id } = await ledger.session();
   const connection = await raw();
   const closed = new Promise((resolve) => connection.session.once("close", resolve));
-  for (let opened = 0; opened < 100_000 && connection.isOpen; opened += 100) {
+  // Of what a client opens faster than it can send, the server never hears: the flood goes on until the connection is closed.
+  while (connection.isOpen) {
     for (let index = 0; index < 100 && connection.isOpen; index++) {
       const stream = connection.start("GetSession");
       stream.end(getSession(id));
