@@ -87,13 +87,20 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
     addresses,
     async stop() {
       draining.abort();
-      const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-      // Calls get the grace time, then a last moment to be told that the server goes down, then they are cut off.
-      let timer = setTimeout(() => {
-        stopping.abort();
-        timer = setTimeout(() => server.forceShutdown(), 500);
-      }, config.shutdownGraceMs);
-      await closed;
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        server.tryShutdown(() => resolve());
+        // Calls get the grace time, then a last moment to be told that the server goes down, then they are cut off.
+        timer = setTimeout(() => {
+          stopping.abort();
+          timer = setTimeout(() => {
+            server.forceShutdown();
+            admission.cutOff();
+            // grpc-js may never say that it is through, where a connection was closed at the moment it began.
+            resolve();
+          }, 500);
+        }, config.shutdownGraceMs);
+      });
       // Calls whose connections are gone go on for a while, and need the database.
       stopping.abort();
       clearTimeout(timer);

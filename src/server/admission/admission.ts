@@ -81,6 +81,11 @@ export class Admission {
     while (this.running.size > 0) await Promise.allSettled(this.running);
   }
 
+  /** Ends every connection: nobody is waited for any more. */
+  cutOff(): void {
+    this.door.cutOff();
+  }
+
   close(): void {
     clearInterval(this.sweeper);
   }

@@ -1,4 +1,5 @@
 import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 import type { Clock } from "../../domain/clock.js";
 import { ResetAllowance } from "./reset-allowance.js";
 
@@ -33,6 +34,7 @@ export class StreamDoor {
   private readonly guarded = new WeakSet<Http2Server>();
   /** Those who wait are taken connection by connection, so that a flood on one keeps no other waiting. */
   private readonly waiting = new Map<ServerHttp2Session, Waiting[]>();
+  private readonly sockets = new Set<Socket>();
   private shed = { connections: 0, resets: 0, refusedConnections: 0 };
 
   constructor(
@@ -47,6 +49,10 @@ export class StreamDoor {
     server.maxConnections = maxConnections;
     server.on("drop", () => {
       this.shed.refusedConnections++;
+    });
+    server.on("connection", (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
     });
     const listeners = server.listeners("stream") as TakeStream[];
     server.removeAllListeners("stream");
@@ -63,6 +69,11 @@ export class StreamDoor {
       queue.push({ stream, path: String(headers[":path"] ?? ""), take });
       this.waiting.set(connection, queue);
     });
+  }
+
+  /** Ends every connection, those too whose session is gone while their socket still waits for its peer. */
+  cutOff(): void {
+    for (const socket of this.sockets) socket.destroy();
   }
 
   takeShed(): Shed {
