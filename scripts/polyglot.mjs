@@ -1,23 +1,97 @@
 // Runs the examples in each language against a built server. A language whose toolchain is missing is skipped, and said so.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { stripVTControlCharacters } from "node:util";
 
 const root = resolve(import.meta.dirname, "..");
 const cache = join(root, "node_modules", ".cache", "quire-polyglot");
 const binaries = join(root, "node_modules", ".bin");
-const pathWith = (...folders) => ({ PATH: [...folders, binaries, process.env.PATH].join(delimiter) });
+const contract = join(root, "contract");
+const pathWith = (...folders) => ({ PATH: [...folders, process.env.PATH].join(delimiter) });
+const example = (language) => join(root, "examples", language);
 
 class Skipped extends Error {}
 
 /** Each takes the server's address, prepares what it needs (kept for the next run), and gives what the example printed. */
-const languages = { python: runPython, go: runGo, typescript: runTypescript };
+const languages = { python: runPython, go: runGo, rust: runRust, java: runJava, typescript: runTypescript };
+
+/** What each example goes through: each step prints a line that begins with its name. */
+const steps = "resolved tools system history current completed recorded refused deadline".split(" ");
 
 async function runPython(address) {
-  const folder = join(root, "examples", "python");
+  const folder = example("python");
+  const environment = await pythonEnvironment();
+  const env = { ...pathWith(join(environment, "bin")), PYTHONPATH: "gen" };
+  await protoc(environment, folder, ["--python_out=gen", "--pyi_out=gen", "--grpc_python_out=gen"]);
+  return run(["python", "main.py", address], { cwd: folder, env });
+}
+
+async function runGo(address) {
+  const folder = example("go");
+  // Asks in the module, so that a Go that is too old gets the one that go.mod asks for, if it may.
+  const go = await firstThatRuns([["go", "version"]], "Go 1.24 or newer", { cwd: folder });
+  const environment = await pythonEnvironment().catch((error) => {
+    throw error instanceof Skipped ? new Skipped(`protoc is Python's, and ${error.message}`) : error;
+  });
+  const tools = kept("go", go.output, readFileSync(join(folder, "go.mod"), "utf8"));
+  await tools.prepare(() => run(["go", "install", "tool"], { cwd: folder, env: { GOBIN: tools.folder } }));
+  const beside = "paths=source_relative";
+  const outputs = ["--go_out=gen", `--go_opt=${beside}`, "--go-grpc_out=gen", `--go-grpc_opt=${beside}`];
+  await protoc(environment, folder, outputs, pathWith(tools.folder));
+  const program = join(tools.folder, "example");
+  await run(["go", "build", "-o", program, "."], { cwd: folder });
+  return run([program, address], { cwd: folder });
+}
+
+/** `build.rs` runs protoc: the one of a crate. */
+async function runRust(address) {
+  const suits = (output) => Number(/^cargo 1\.(\d+)/.exec(output)?.[1]) >= 88;
+  await firstThatRuns([["cargo", "--version"]], "Rust 1.88 or newer", { suits });
+  const target = join(cache, "rust");
+  // Without what a debugger and the next change would need, which is half of it.
+  const env = { CARGO_TARGET_DIR: target, CARGO_PROFILE_DEV_DEBUG: "0", CARGO_INCREMENTAL: "0" };
+  await run(["cargo", "build", "--locked", "--quiet"], { cwd: example("rust"), env });
+  return run([join(target, "debug", "quire-example"), address]);
+}
+
+/** A plugin of Maven runs protoc: the one of Maven's repository. */
+async function runJava(address) {
+  const suits = (output) =>
+    /Apache Maven (3\.[89]|3\.\d\d|[4-9])/.test(output) &&
+    Number(/^Java version: (\d+)/m.exec(output)?.[1]) >= 17 &&
+    existsSync(join(/runtime: (.+)/.exec(output)?.[1] ?? "", "bin", "javac"));
+  await firstThatRuns([["mvn", "--version"]], "Maven 3.8 or newer with a JDK of 17 or newer", { suits });
+  // In one folder, classes of messages that the contract no longer has would stay.
+  const build = kept("java", ...contractFiles().map((file) => readFileSync(join(contract, file), "utf8")));
+  await build.prepare();
+  // Most of the build's time would go into optimizing code that runs once.
+  const env = { MAVEN_OPTS: `${process.env.MAVEN_OPTS ?? ""} -XX:TieredStopAtLevel=1` };
+  const goals = ["compile", "exec:java", `-Dbuild.folder=${build.folder}`, `-Dexec.args=${address}`];
+  return run(["mvn", "--batch-mode", "--quiet", ...goals], { cwd: example("java"), env });
+}
+
+async function runTypescript(address) {
+  if (!existsSync(join(binaries, "tsc"))) throw new Skipped("the development packages are not installed");
+  const template = join(example("typescript"), "buf.gen.yaml");
+  await run([join(binaries, "buf"), "generate", "--template", template], { env: pathWith(binaries) });
+  await run([join(binaries, "tsc"), "-p", "examples/typescript"]);
+  return run([process.execPath, join("examples", "typescript", "gen", "build", "main.js"), address]);
+}
+
+/** A folder with the Python that has what the example needs, grpcio-tools with its protoc among it. */
+async function pythonEnvironment() {
   const probe = "import sys, ensurepip, venv; assert sys.version_info >= (3, 10); print(sys.version)";
   const python = await firstThatRuns(
     [
@@ -26,50 +100,29 @@ async function runPython(address) {
     ],
     "Python 3.10 or newer with venv",
   );
-  const requirements = join(folder, "requirements.txt");
+  const requirements = join(example("python"), "requirements.txt");
   const environment = kept("python", python.output, readFileSync(requirements, "utf8"));
-  const path = {
-    PATH: [join(environment.folder, "bin"), process.env.PATH].join(delimiter),
-  };
   await environment.prepare(async () => {
     await run([python.command, "-m", "venv", "--clear", environment.folder]);
-    await run(
-      ["python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements],
-      { env: path },
-    );
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements];
+    await run([join(environment.folder, "bin", "python"), ...install]);
   });
-  await generate("python", ["contract"], path);
-  return run(["python", "main.py", address], { cwd: folder, env: { ...path, PYTHONPATH: "gen" } });
+  return environment.folder;
 }
 
-async function runGo(address) {
-  const folder = join(root, "examples", "go");
-  // Asks in the module, so that a Go that is too old gets the one that go.mod asks for, if it may.
-  const go = await firstThatRuns([["go", "version"]], "Go 1.24 or newer", folder);
-  const tools = kept("go", go.output, readFileSync(join(folder, "go.mod"), "utf8"));
-  await tools.prepare(() => run(["go", "install", "tool"], { cwd: folder, env: { GOBIN: tools.folder } }));
-  await generate("go", ["contract"], pathWith(tools.folder));
-  const program = join(tools.folder, "example");
-  await run(["go", "build", "-o", program, "."], { cwd: folder });
-  return run([program, address], { cwd: folder });
+/** Stubs in `gen`, by a plain protoc that knows the contract's folder and nothing else. */
+function protoc(environment, folder, outputs, env) {
+  rmSync(join(folder, "gen"), { recursive: true, force: true });
+  mkdirSync(join(folder, "gen"));
+  const command = [join(environment, "bin", "python"), "-m", "grpc_tools.protoc"];
+  return run([...command, `--proto_path=${contract}`, ...outputs, ...contractFiles()], { cwd: folder, env });
 }
 
-async function runTypescript(address) {
-  if (!existsSync(join(binaries, "tsc"))) throw new Skipped("the development packages are not installed");
-  await generate("typescript", []);
-  await run([join(binaries, "tsc"), "-p", "examples/typescript"]);
-  return run([process.execPath, join("examples", "typescript", "gen", "build", "main.js"), address]);
+function contractFiles() {
+  return readdirSync(join(contract, "quire", "v1")).map((name) => `quire/v1/${name}`);
 }
 
-/** Stubs from the contract, by the language's own plugins. */
-function generate(language, inputs, env = pathWith()) {
-  return run(
-    [join(binaries, "buf"), "generate", ...inputs, "--template", `examples/${language}/buf.gen.yaml`],
-    { env },
-  );
-}
-
-/** A folder that outlives the run; what it was made from is in its name. */
+/** A folder that outlives the run, in place of those that were made from something else. */
 function kept(name, ...madeFrom) {
   const hash = createHash("sha256").update(madeFrom.join("\n")).digest("hex").slice(0, 16);
   const folder = join(cache, `${name}-${hash}`);
@@ -79,29 +132,31 @@ function kept(name, ...madeFrom) {
     async prepare(make) {
       if (existsSync(mark)) return;
       mkdirSync(folder, { recursive: true });
-      await make();
+      for (const other of readdirSync(cache)) {
+        if (other.startsWith(`${name}-`) && join(cache, other) !== folder) {
+          rmSync(join(cache, other), { recursive: true });
+        }
+      }
+      await make?.();
       writeFileSync(mark, "");
     },
   };
 }
 
-async function firstThatRuns(candidates, what, cwd) {
+async function firstThatRuns(candidates, what, { cwd, suits = () => true } = {}) {
   for (const command of candidates) {
     const output = await run(command, { cwd }).catch(() => undefined);
-    if (output !== undefined) return { command: command[0], output };
+    if (output !== undefined && suits(output)) return { command: command[0], output };
   }
   throw new Skipped(`there is no ${what} on the path`);
 }
 
 /** What a command printed; an error with all of it if the command fails or takes too long. */
-function run([command, ...args], { cwd = root, env = {}, limitMs = 300_000 } = {}) {
+function run([command, ...args], { cwd = root, env = {}, limitMs = 600_000 } = {}) {
   return new Promise((done, failed) => {
-    const child = spawn(command, args, {
-      cwd,
-      env: { ...process.env, ...env },
-      timeout: limitMs,
-      killSignal: "SIGKILL",
-    });
+    const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
+    // Not spawn's own limit: that of a command that is not there would hold up the end of the script.
+    setTimeout(() => child.kill("SIGKILL"), limitMs).unref();
     let output = "";
     child.stdout.on("data", (data) => {
       output += data;
@@ -111,7 +166,7 @@ function run([command, ...args], { cwd = root, env = {}, limitMs = 300_000 } = {
     });
     child.on("error", failed);
     child.on("close", (code, signal) => {
-      if (code === 0) done(output);
+      if (code === 0) done(stripVTControlCharacters(output));
       else failed(new Error(`${[command, ...args].join(" ")} ended with ${code ?? signal}\n${output}`));
     });
   });
@@ -145,10 +200,14 @@ async function startServer() {
 const server = await startServer();
 const outcomes = [];
 try {
-  for (const [language, example] of Object.entries(languages)) {
+  for (const [language, runExample] of Object.entries(languages)) {
     const started = Date.now();
-    const outcome = await example(server.address).then(
-      (output) => ({ result: "passed", note: "", output }),
+    const outcome = await runExample(server.address).then(
+      (output) => {
+        const missing = steps.filter((step) => !new RegExp(`^${step} `, "m").test(output));
+        if (missing.length === 0) return { result: "passed", note: "", output };
+        return { result: "failed", note: `these steps are missing: ${missing.join(", ")}`, output };
+      },
       (error) => ({
         result: error instanceof Skipped ? "skipped" : "failed",
         note: error.message.split("\n")[0],

@@ -1,4 +1,9 @@
 // One agent with Quire, from its definition to its second turn: go run . [address]
+//
+// The stubs, after mkdir gen, with what `go install tool` gives on the path:
+//
+//	protoc -I ../../contract --go_out=gen --go_opt=paths=source_relative \
+//	  --go-grpc_out=gen --go-grpc_opt=paths=source_relative ../../contract/quire/v1/*.proto
 package main
 
 import (
@@ -16,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	quire "quire/examples/go/gen/quirev1"
+	quire "quire/examples/go/gen/quire/v1"
 )
 
 func main() {
@@ -119,7 +124,7 @@ func run(address string) error {
 	if err != nil {
 		return err
 	}
-	if !equal(kept.GetTurn().Result.Messages[0].ContextParts, folded.CurrentMessage.ContextParts) {
+	if !equal(kept.GetRecorded().Result.Messages[0].ContextParts, folded.CurrentMessage.ContextParts) {
 		return fmt.Errorf("the context that was sent is not kept")
 	}
 	fmt.Printf("recorded   turn %d, with the context that was sent\n", second.Turn.Depth)

@@ -1,6 +1,6 @@
 package main
 
-import quire "quire/examples/go/gen/quirev1"
+import quire "quire/examples/go/gen/quire/v1"
 
 const (
 	user      = quire.MessageRole_MESSAGE_ROLE_USER

@@ -1,4 +1,8 @@
-"""One agent with Quire, from its definition to its second turn: PYTHONPATH=gen python main.py [address]"""
+"""One agent with Quire, from its definition to its second turn: PYTHONPATH=gen python main.py [address]
+
+The stubs, after mkdir gen:
+    python -m grpc_tools.protoc -I ../../contract --python_out=gen --pyi_out=gen --grpc_python_out=gen ../../contract/quire/v1/*.proto
+"""
 
 import os
 import sys
@@ -131,7 +135,7 @@ def main(address: str) -> None:
         ),
         timeout=SECONDS,
     )
-    kept = ledger.GetTurn(ledger_service_pb2.GetTurnRequest(turn_id=second.turn.id), timeout=SECONDS).turn.result.messages[0]
+    kept = ledger.GetTurn(ledger_service_pb2.GetTurnRequest(turn_id=second.turn.id), timeout=SECONDS).recorded.result.messages[0]
     assert list(kept.context_parts) == list(context.current_message.context_parts)
     print(f"recorded   turn {second.turn.depth}, with the context that was sent")
 

@@ -92,7 +92,7 @@ const second = await unary(
   }),
 );
 const kept = await unary(ledger, ledger.getTurn, GetTurnRequest.create({ turnId: second.turn?.id ?? "" }));
-assert(kept.found?.$case === "turn");
+assert(kept.found?.$case === "recorded");
 assert.deepEqual(kept.found.value.result?.messages[0]?.contextParts, folded.currentMessage?.contextParts);
 console.log(`recorded   turn ${second.turn?.depth}, with the context that was sent`);
 
