@@ -31,15 +31,15 @@ export const protobufFileName = "quire/v1/assembly.proto";
 export const ConceptualLayer = {
   /** UNSPECIFIED - CONCEPTUAL_LAYER_UNSPECIFIED is never sent. */
   UNSPECIFIED: "CONCEPTUAL_LAYER_UNSPECIFIED",
-  /** WORKSPACE - CONCEPTUAL_LAYER_WORKSPACE is rules, environment, runtime, tools. */
+  /** WORKSPACE - CONCEPTUAL_LAYER_WORKSPACE is where the agent works: rules, environment, runtime and tools. */
   WORKSPACE: "CONCEPTUAL_LAYER_WORKSPACE",
-  /** PERSONA - CONCEPTUAL_LAYER_PERSONA is who the agent is. */
+  /** PERSONA - CONCEPTUAL_LAYER_PERSONA is who the agent is: its core prompt, soul, identity and permissions. */
   PERSONA: "CONCEPTUAL_LAYER_PERSONA",
-  /** SESSION - CONCEPTUAL_LAYER_SESSION is the conversation. */
+  /** SESSION - CONCEPTUAL_LAYER_SESSION is the conversation so far. */
   SESSION: "CONCEPTUAL_LAYER_SESSION",
   /** MEMORY - CONCEPTUAL_LAYER_MEMORY is what was recalled. */
   MEMORY: "CONCEPTUAL_LAYER_MEMORY",
-  /** EVENT - CONCEPTUAL_LAYER_EVENT is what happens now. */
+  /** EVENT - CONCEPTUAL_LAYER_EVENT is what is happening now. */
   EVENT: "CONCEPTUAL_LAYER_EVENT",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -107,11 +107,11 @@ export function conceptualLayerToNumber(object: ConceptualLayer): number {
 export const PhysicalLayer = {
   /** UNSPECIFIED - PHYSICAL_LAYER_UNSPECIFIED is never sent. */
   UNSPECIFIED: "PHYSICAL_LAYER_UNSPECIFIED",
-  /** SYSTEM - PHYSICAL_LAYER_SYSTEM is the system prompt and the tools: static. */
+  /** SYSTEM - PHYSICAL_LAYER_SYSTEM is the system prompt and the tools, which stay the same from turn to turn. */
   SYSTEM: "PHYSICAL_LAYER_SYSTEM",
-  /** HISTORY - PHYSICAL_LAYER_HISTORY is the conversation: it grows. */
+  /** HISTORY - PHYSICAL_LAYER_HISTORY is the conversation, which grows. */
   HISTORY: "PHYSICAL_LAYER_HISTORY",
-  /** CURRENT - PHYSICAL_LAYER_CURRENT is the current message: dynamic. */
+  /** CURRENT - PHYSICAL_LAYER_CURRENT is the current message, which is new each time. */
   CURRENT: "PHYSICAL_LAYER_CURRENT",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -167,15 +167,15 @@ export function physicalLayerToNumber(object: PhysicalLayer): number {
 export const BudgetLane = {
   /** UNSPECIFIED - BUDGET_LANE_UNSPECIFIED is never sent. */
   UNSPECIFIED: "BUDGET_LANE_UNSPECIFIED",
-  /** SYSTEM - BUDGET_LANE_SYSTEM is the system prompt's. */
+  /** SYSTEM - BUDGET_LANE_SYSTEM is for the system prompt. */
   SYSTEM: "BUDGET_LANE_SYSTEM",
-  /** HISTORY - BUDGET_LANE_HISTORY is the conversation's. */
+  /** HISTORY - BUDGET_LANE_HISTORY is for the conversation. */
   HISTORY: "BUDGET_LANE_HISTORY",
-  /** MEMORY - BUDGET_LANE_MEMORY is that of memory and sources. */
+  /** MEMORY - BUDGET_LANE_MEMORY is for memory and sources. */
   MEMORY: "BUDGET_LANE_MEMORY",
-  /** TOOLS - BUDGET_LANE_TOOLS is the tool definitions'. */
+  /** TOOLS - BUDGET_LANE_TOOLS is for the tool definitions. */
   TOOLS: "BUDGET_LANE_TOOLS",
-  /** BUFFER - BUDGET_LANE_BUFFER is the current message's. */
+  /** BUFFER - BUDGET_LANE_BUFFER is for the current message. */
   BUFFER: "BUDGET_LANE_BUFFER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -239,13 +239,16 @@ export function budgetLaneToNumber(object: BudgetLane): number {
   }
 }
 
-/** HistoryReplay is how earlier messages are given. */
+/** HistoryReplay is how earlier messages are shown. */
 export const HistoryReplay = {
   /** UNSPECIFIED - HISTORY_REPLAY_UNSPECIFIED means AS_SENT. */
   UNSPECIFIED: "HISTORY_REPLAY_UNSPECIFIED",
-  /** AS_SENT - HISTORY_REPLAY_AS_SENT gives each message with the context that was sent before it, so that prompt caches hit. */
+  /**
+   * AS_SENT - HISTORY_REPLAY_AS_SENT shows each message with the context that was sent in front of it, so that prompt
+   * caches hit.
+   */
   AS_SENT: "HISTORY_REPLAY_AS_SENT",
-  /** CLEAN - HISTORY_REPLAY_CLEAN leaves that context out. */
+  /** CLEAN - HISTORY_REPLAY_CLEAN leaves that context out, which saves tokens and costs cache hits. */
   CLEAN: "HISTORY_REPLAY_CLEAN",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -291,15 +294,18 @@ export function historyReplayToNumber(object: HistoryReplay): number {
   }
 }
 
-/** ToolApproval is which tools need a person's approval. */
+/**
+ * ToolApproval is which tool calls need a person's approval. It follows from the capsule's `autonomy_level`;
+ * the engine enforces it.
+ */
 export const ToolApproval = {
   /** UNSPECIFIED - TOOL_APPROVAL_UNSPECIFIED is never sent. */
   UNSPECIFIED: "TOOL_APPROVAL_UNSPECIFIED",
-  /** ALL - TOOL_APPROVAL_ALL is every tool. */
+  /** ALL - TOOL_APPROVAL_ALL is every call. */
   ALL: "TOOL_APPROVAL_ALL",
-  /** DANGEROUS - TOOL_APPROVAL_DANGEROUS is the dangerous ones. */
+  /** DANGEROUS - TOOL_APPROVAL_DANGEROUS is calls of tools that are marked as dangerous. */
   DANGEROUS: "TOOL_APPROVAL_DANGEROUS",
-  /** NONE - TOOL_APPROVAL_NONE is none. */
+  /** NONE - TOOL_APPROVAL_NONE is no call. */
   NONE: "TOOL_APPROVAL_NONE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -351,29 +357,84 @@ export function toolApprovalToNumber(object: ToolApproval): number {
   }
 }
 
+/** ElidedContent is what an elision took out. */
+export const ElidedContent = {
+  /** UNSPECIFIED - ELIDED_CONTENT_UNSPECIFIED is never sent. */
+  UNSPECIFIED: "ELIDED_CONTENT_UNSPECIFIED",
+  /** TOOL_RESULT - ELIDED_CONTENT_TOOL_RESULT is the content of a tool's result. */
+  TOOL_RESULT: "ELIDED_CONTENT_TOOL_RESULT",
+  /** TOOL_ARGUMENTS - ELIDED_CONTENT_TOOL_ARGUMENTS is the arguments of a tool call. They are never taken out so far. */
+  TOOL_ARGUMENTS: "ELIDED_CONTENT_TOOL_ARGUMENTS",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type ElidedContent = typeof ElidedContent[keyof typeof ElidedContent];
+
+export namespace ElidedContent {
+  export type UNSPECIFIED = typeof ElidedContent.UNSPECIFIED;
+  export type TOOL_RESULT = typeof ElidedContent.TOOL_RESULT;
+  export type TOOL_ARGUMENTS = typeof ElidedContent.TOOL_ARGUMENTS;
+  export type UNRECOGNIZED = typeof ElidedContent.UNRECOGNIZED;
+}
+
+export function elidedContentFromJSON(object: any): ElidedContent {
+  switch (object) {
+    case 0:
+    case "ELIDED_CONTENT_UNSPECIFIED":
+      return ElidedContent.UNSPECIFIED;
+    case 1:
+    case "ELIDED_CONTENT_TOOL_RESULT":
+      return ElidedContent.TOOL_RESULT;
+    case 2:
+    case "ELIDED_CONTENT_TOOL_ARGUMENTS":
+      return ElidedContent.TOOL_ARGUMENTS;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return ElidedContent.UNRECOGNIZED;
+  }
+}
+
+export function elidedContentToNumber(object: ElidedContent): number {
+  switch (object) {
+    case ElidedContent.UNSPECIFIED:
+      return 0;
+    case ElidedContent.TOOL_RESULT:
+      return 1;
+    case ElidedContent.TOOL_ARGUMENTS:
+      return 2;
+    case ElidedContent.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** CandidateRule is why something is in a context, or is not. */
 export const CandidateRule = {
   /** UNSPECIFIED - CANDIDATE_RULE_UNSPECIFIED is never sent. */
   UNSPECIFIED: "CANDIDATE_RULE_UNSPECIFIED",
-  /** NEVER_CUT - CANDIDATE_RULE_NEVER_CUT keeps what a context cannot do without. */
+  /**
+   * NEVER_CUT - CANDIDATE_RULE_NEVER_CUT keeps what a context cannot do without: the system prompt, the tools and the
+   * current message.
+   */
   NEVER_CUT: "CANDIDATE_RULE_NEVER_CUT",
-  /** LANE - CANDIDATE_RULE_LANE cuts what is over its lane's share, under a strict policy. */
+  /** LANE - CANDIDATE_RULE_LANE cuts what is over its lane's share, under STRICT_TRUNCATE. */
   LANE: "CANDIDATE_RULE_LANE",
-  /** WINDOW - CANDIDATE_RULE_WINDOW keeps the turns that history has room for, and leaves the older ones out. */
+  /** WINDOW - CANDIDATE_RULE_WINDOW keeps the turns that history has room for, and leaves older ones out. */
   WINDOW: "CANDIDATE_RULE_WINDOW",
   /** COMPACTION - CANDIDATE_RULE_COMPACTION lets a summary stand for turns. */
   COMPACTION: "CANDIDATE_RULE_COMPACTION",
-  /** ONE_SYSTEM_PROMPT - CANDIDATE_RULE_ONE_SYSTEM_PROMPT leaves out system messages of earlier turns. */
+  /** ONE_SYSTEM_PROMPT - CANDIDATE_RULE_ONE_SYSTEM_PROMPT leaves out SYSTEM messages in history. */
   ONE_SYSTEM_PROMPT: "CANDIDATE_RULE_ONE_SYSTEM_PROMPT",
-  /** ROLE - CANDIDATE_RULE_ROLE leaves out what the agent's role does not get. */
+  /** ROLE - CANDIDATE_RULE_ROLE leaves out tools that the agent's role does not get. */
   ROLE: "CANDIDATE_RULE_ROLE",
-  /** SCOPE - CANDIDATE_RULE_SCOPE leaves out what a worker's scope does not name. */
+  /** SCOPE - CANDIDATE_RULE_SCOPE leaves out tools whose capability is not in a worker's scope. */
   SCOPE: "CANDIDATE_RULE_SCOPE",
-  /** DENIED - CANDIDATE_RULE_DENIED leaves out capabilities that governance denies. */
+  /** DENIED - CANDIDATE_RULE_DENIED leaves out tools that the capsule's governance denies. */
   DENIED: "CANDIDATE_RULE_DENIED",
-  /** NOT_ENABLED - CANDIDATE_RULE_NOT_ENABLED leaves out capabilities that the persona does not enable. */
+  /** NOT_ENABLED - CANDIDATE_RULE_NOT_ENABLED leaves out tools that the capsule's persona does not enable. */
   NOT_ENABLED: "CANDIDATE_RULE_NOT_ENABLED",
-  /** PERMISSION - CANDIDATE_RULE_PERMISSION leaves out tools whose permissions were not granted. */
+  /** PERMISSION - CANDIDATE_RULE_PERMISSION leaves out tools that require permissions which were not granted. */
   PERMISSION: "CANDIDATE_RULE_PERMISSION",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -467,31 +528,31 @@ export function candidateRuleToNumber(object: CandidateRule): number {
   }
 }
 
-/** InputKind is a kind of thing that a context is made from. */
+/** InputKind is a kind of thing that contexts are made from. */
 export const InputKind = {
   /** UNSPECIFIED - INPUT_KIND_UNSPECIFIED is never sent. */
   UNSPECIFIED: "INPUT_KIND_UNSPECIFIED",
   /** CAPSULE - INPUT_KIND_CAPSULE is a version of a capsule. */
   CAPSULE: "INPUT_KIND_CAPSULE",
-  /** TEMPLATES - INPUT_KIND_TEMPLATES are the operator's templates. */
+  /** TEMPLATES - INPUT_KIND_TEMPLATES is the set of texts that models read, with those that the operator replaced. */
   TEMPLATES: "INPUT_KIND_TEMPLATES",
   /** OVERRIDE - INPUT_KIND_OVERRIDE is the operator's prime.md. */
   OVERRIDE: "INPUT_KIND_OVERRIDE",
-  /** DOCUMENT - INPUT_KIND_DOCUMENT is a version of a workspace's document. */
+  /** DOCUMENT - INPUT_KIND_DOCUMENT is a version of a workspace document. */
   DOCUMENT: "INPUT_KIND_DOCUMENT",
-  /** CAPABILITIES - INPUT_KIND_CAPABILITIES is a capability snapshot. */
+  /** CAPABILITIES - INPUT_KIND_CAPABILITIES is a workspace's capability snapshot. */
   CAPABILITIES: "INPUT_KIND_CAPABILITIES",
   /** TOOLSET - INPUT_KIND_TOOLSET is a version of a toolset. */
   TOOLSET: "INPUT_KIND_TOOLSET",
-  /** REQUEST - INPUT_KIND_REQUEST is a text that the request gave. */
+  /** REQUEST - INPUT_KIND_REQUEST is a text that the request or the session gave: base instructions or a task. */
   REQUEST: "INPUT_KIND_REQUEST",
-  /** MODE - INPUT_KIND_MODE is the block of a mode. */
+  /** MODE - INPUT_KIND_MODE is the text of a mode. */
   MODE: "INPUT_KIND_MODE",
   /** CATALOGUE - INPUT_KIND_CATALOGUE is a model's entry in the catalogue. */
   CATALOGUE: "INPUT_KIND_CATALOGUE",
-  /** KNOBS - INPUT_KIND_KNOBS is the table of knobs. */
+  /** KNOBS - INPUT_KIND_KNOBS is the table that says what knobs come to. */
   KNOBS: "INPUT_KIND_KNOBS",
-  /** EVENT - INPUT_KIND_EVENT is what the event says of its sender. */
+  /** EVENT - INPUT_KIND_EVENT is what the event says of itself: its identity or its metadata. */
   EVENT: "INPUT_KIND_EVENT",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -591,34 +652,52 @@ export function inputKindToNumber(object: InputKind): number {
   }
 }
 
-/** AgentEvent is what the agent answers to. */
+/** AgentEvent is what a model is to answer: a person's message or anything else that started the turn. */
 export interface AgentEvent {
-  /** id is the event's id in the system that it came from. */
+  /** id is the event's id in the system that it came from. Quire records it and does not interpret it. */
   readonly id: string;
-  /** source is what kind of origin it has. */
+  /** source is what kind of thing the event came from. It is recorded; the model is not told. */
   readonly source: EventSource;
-  /** content is the event's own content, which is never changed. Each is a text, image, file or opaque part. */
-  readonly content: readonly Part[];
-  /** timezone is the user's, as in "Europe/Vienna". UTC when empty. */
-  readonly timezone: string;
-  /** platform is where it came from, as in "slack". A worker does not see it. */
-  readonly platform: string;
-  /** actions are what can be done there. Shown only with a platform. */
-  readonly actions: readonly string[];
-  /** hooks are texts that hooks put in. */
-  readonly hooks: readonly HookInjection[];
-  /** attachments are files that the user pointed at. */
-  readonly attachments: readonly Attachment[];
   /**
-   * metadata are the caller's own tags. They are shown in the current message, one line each and sorted by
-   * key.
+   * content is the event itself: text, images, files and opaque parts only. It is sent as it is, after
+   * everything that Quire puts in front of it; only STRICT_TRUNCATE can cut it.
    */
+  readonly content: readonly Part[];
+  /**
+   * timezone is the user's, such as "Europe/Vienna"; UTC when empty. The model is told the name; the time
+   * that it is told is in UTC.
+   */
+  readonly timezone: string;
+  /**
+   * platform is the channel that the event came through, such as "slack". The model is told, except in the
+   * role of a worker. Nothing is said when empty.
+   */
+  readonly platform: string;
+  /**
+   * actions are what the agent can do on that platform, such as "reply" or "react". Shown only together with
+   * the platform.
+   */
+  readonly actions: readonly string[];
+  /** hooks are texts that hooks put into the current message, after everything else and before the content. */
+  readonly hooks: readonly HookInjection[];
+  /**
+   * attachments are files that the user pointed at. They are recorded in `Message.injected`; Quire does not
+   * read them, and the model is not told of them.
+   */
+  readonly attachments: readonly Attachment[];
+  /** metadata are the caller's own tags. The model is shown them, one line each, sorted by key. */
   readonly metadata: { [key: string]: string };
-  /** identity is who sent it. It is shown in the current message, on one line. */
+  /** identity is who sent the event. The model is told, on one line. Nothing is said when empty. */
   readonly identity: string;
-  /** triggers fire the capsule's injection prompts of these names. */
+  /**
+   * triggers are the names of those injection prompts of the capsule that are to be put into the current
+   * message. "start" has no effect here: those prompts are always in the system prompt.
+   */
   readonly triggers: readonly string[];
-  /** activity is what happened lately, the newest last. The settings limit how many are shown. */
+  /**
+   * activity is what happened lately, the newest last. The model is shown the newest entries, as many as
+   * `ContextSettings.activity_limit` allows.
+   */
   readonly activity: readonly string[];
 }
 
@@ -627,103 +706,129 @@ export interface AgentEvent_MetadataEntry {
   readonly value: string;
 }
 
-/** HookInjection is a text that a hook puts in. */
+/** HookInjection is a text that a hook of the engine puts into the current message. */
 export interface HookInjection {
-  /** name is the hook's name. */
+  /** name is the hook's name. It is recorded, and not shown to the model. */
   readonly name: string;
-  /** content is the text. */
+  /** content is the text, shown as it is. */
   readonly content: string;
 }
 
-/** Attachment is a file that a user pointed at. */
+/** Attachment is a file, or lines of a file, that a user pointed at. */
 export interface Attachment {
-  /** path is the file. */
+  /** path is where the file is, as the caller writes it. */
   readonly path: string;
-  /** first_line is where the part begins; 0 for the whole file. */
+  /** first_line is the first line that is meant, from 1; 0 for the whole file. */
   readonly firstLine: number;
-  /** last_line is where it ends. */
+  /** last_line is the last line that is meant. */
   readonly lastLine: number;
 }
 
-/** ModeBlock is a block of a mode that is on, such as sovereign mode. It always applies at once. */
+/**
+ * ModeBlock is the text of a mode that is on, such as sovereign mode. A change applies at once, even if the
+ * prompt cache is lost by it.
+ */
 export interface ModeBlock {
-  /** name is the mode's name. */
+  /** name is the mode's name. The section of the system prompt is called "mode" and this name. */
   readonly name: string;
-  /** content is the text. */
+  /** content is the text, which becomes a section of the system prompt. */
   readonly content: string;
 }
 
-/** ModelConfig is how the model is to be called. */
+/**
+ * ModelConfig is how the model is to be called. Rendered bodies follow it; an engine that builds its own
+ * requests should, too.
+ */
 export interface ModelConfig {
-  /** temperature is from 0 to 2. */
+  /**
+   * temperature is from 0 to 2: the capsule's, or else that of its intelligence level. Rendered bodies leave
+   * it out for models that take none.
+   */
   readonly temperature: number;
   /** max_tokens is the most that the model may answer with; absent when the capsule does not say. */
   readonly maxTokens?:
     | number
     | undefined;
-  /** thinking is how much it may think. */
+  /** thinking is how much the model may think; absent when the capsule does not say. */
   readonly thinking:
     | ThinkingSettings
     | undefined;
-  /** tool_approval is which tools need a person's approval. */
+  /** tool_approval is which tool calls need a person's approval. */
   readonly toolApproval: ToolApproval;
-  /** recall_limit is how many memories are recalled at most. */
+  /**
+   * recall_limit is how many memories to recall at most: the capsule's, or else that of its intelligence
+   * level.
+   */
   readonly recallLimit: number;
-  /** resource_budget is the capsule's knob of that name, clamped to its range; unset where the capsule does not set it. */
+  /**
+   * resource_budget is the capsule's knob of that name, from 1 to 10; absent when the capsule does not set
+   * it.
+   */
   readonly resourceBudget?:
     | number
     | undefined;
-  /** similarity_threshold is how alike a memory must be to be recalled, from 0 to 1; unset where the capsule does not say. */
+  /**
+   * similarity_threshold is how alike a memory must be to be recalled, from 0 to 1; absent when the capsule
+   * does not say.
+   */
   readonly similarityThreshold?: number | undefined;
 }
 
-/** PromptSection is one part of the system prompt. */
+/** PromptSection is one section of the system prompt. */
 export interface PromptSection {
-  /** name is the section's name, as in "workspace_rules". */
+  /**
+   * name is what the section is. In the order of the prompt: "override", "role", "workspace_rules",
+   * "user_identity", "persona", "soul", "agent_identity", "permissions", "language", "skills", "memory",
+   * "autonomy", "environment", "runtime", "tool_rules", and "mode" with the name of a mode. A section with
+   * nothing to say is left out.
+   */
   readonly name: string;
-  /** layer is where it comes from. */
+  /** layer is where its content comes from. */
   readonly layer: ConceptualLayer;
-  /** offset is where it begins in the system prompt, in bytes. */
+  /** offset is where it begins in the system prompt, in bytes of UTF-8. */
   readonly offset: number;
-  /** length is how long it is, in bytes. */
+  /** length is how long it is, in bytes of UTF-8. */
   readonly length: number;
-  /** tokens is what it costs. */
+  /** tokens is what the section costs by itself, counted as in TokenBudget. */
   readonly tokens: number;
-  /** truncated says that a strict policy cut it. */
+  /** truncated says that STRICT_TRUNCATE cut it. */
   readonly truncated: boolean;
 }
 
 /** SystemLayer is the system prompt. */
 export interface SystemLayer {
-  /** text is the whole of it; empty when reused. */
+  /** text is the whole prompt; empty when reused. */
   readonly text: string;
-  /** sections are its parts, in order. */
+  /** sections are what it consists of, in order, with a blank line between them. */
   readonly sections: readonly PromptSection[];
   /** hash is the SHA-256 of the text. */
   readonly hash: Buffer;
-  /** tokens is what it costs. */
+  /** tokens is what it costs, counted as in TokenBudget. */
   readonly tokens: number;
-  /** reused says that the caller has it already. */
+  /** reused says that the caller holds it already: `HeldContext.system_hash` is its hash. */
   readonly reused: boolean;
 }
 
-/** ToolsLayer is the tools that remain. */
+/** ToolsLayer is the tools that the model may call. */
 export interface ToolsLayer {
-  /** tools are in order; empty when reused. */
+  /** tools are what remains after all filters, in order; empty when reused. */
   readonly tools: readonly Tool[];
   /** hash is the SHA-256 of the tools as encoded. */
   readonly hash: Buffer;
-  /** tokens is what they cost. */
+  /** tokens is what they cost, counted as in TokenBudget. */
   readonly tokens: number;
-  /** reused says that the caller has them already. */
+  /** reused says that the caller holds them already: `HeldContext.tools_hash` is their hash. */
   readonly reused: boolean;
-  /** toolset is the name of the toolset that they come from. */
+  /** toolset is the name of the toolset that was used; empty when none was. */
   readonly toolset: string;
 }
 
-/** HistoryLayer describes the history of a context. */
+/** HistoryLayer describes the history of a context: the messages before the current one. */
 export interface HistoryLayer {
-  /** cut_id stands for where the history begins, and how. The same id means the same beginning. */
+  /**
+   * cut_id stands for where the history begins, and how it was shortened. Histories of one thread with the
+   * same id begin with the same bytes. It is opaque; empty when there is no history.
+   */
   readonly cutId: string;
   /** first_turn_id is the first turn in it; empty when there is none. */
   readonly firstTurnId: string;
@@ -731,102 +836,150 @@ export interface HistoryLayer {
   readonly lastTurnId: string;
   /** chain_hash is the chain hash of that turn. */
   readonly chainHash: Buffer;
-  /** turns is how many turns are in it, a split one included. */
+  /** turns is how many turns are in it, including one that is shown only in part. */
   readonly turns: number;
   /** dropped_turns is how many turns of the thread are neither in it nor in the summary that it begins with. */
   readonly droppedTurns: number;
-  /** tokens is what the whole of it costs. */
+  /** tokens is what all of it costs, the summary included, counted as in TokenBudget. */
   readonly tokens: number;
-  /** reused says that the caller has it up to `after_turn_id`: only what follows is sent. */
+  /** reused says that the caller holds it up to `after_turn_id`, and that only what follows is sent. */
   readonly reused: boolean;
-  /** after_turn_id is the last turn that the caller has, when reused. */
+  /** after_turn_id is the last turn that the caller holds; empty unless reused. */
   readonly afterTurnId: string;
-  /** split_message_index is where the first turn was split, if it was: messages before it are left out. */
+  /**
+   * split_message_index is the index of the first message shown of the first turn, if that turn is shown only
+   * in part; 0 otherwise.
+   */
   readonly splitMessageIndex: number;
-  /** elided_results is how many tool results were replaced by a marker. */
-  readonly elidedResults: number;
-  /** hash stands for all its messages: the SHA-256 of the cut id, the chain hash and the messages of the active turn. */
+  /** elision_count is how many pieces of it were replaced by a marker. */
+  readonly elisionCount: number;
+  /**
+   * hash stands for all its messages: the SHA-256 of the cut id, the chain hash and the messages of the
+   * active turn.
+   */
   readonly hash: Buffer;
   /** active_turn_id is the open turn whose messages come last; empty when there is none. */
   readonly activeTurnId: string;
-  /** active_message_count is how many messages it had. */
+  /** active_message_count is how many messages that turn had when the context was made. */
   readonly activeMessageCount: number;
-  /** compaction_id is the compaction whose summary it begins with; empty when there is none. */
+  /** compaction_id is the compaction whose summary the history begins with; empty when there is none. */
   readonly compactionId: string;
   /** summarized_turns is how many turns that summary stands for. */
   readonly summarizedTurns: number;
+  /**
+   * elisions are those pieces, in the order in which they gave way: the largest first. At most 512 are named;
+   * `elision_count` counts the others, too.
+   */
+  readonly elisions: readonly Elision[];
+}
+
+/** Elision is a piece of history that a context shows as a marker with its size. The ledger keeps it whole. */
+export interface Elision {
+  /** turn_id is the turn that it belongs to. */
+  readonly turnId: string;
+  /** message_index is the message's place in that turn, from 0. */
+  readonly messageIndex: number;
+  /** part_index is the part's place among the message's `parts`, from 0. */
+  readonly partIndex: number;
+  /** call_id is the tool call that it belongs to. */
+  readonly callId: string;
+  /** content is what was taken out. */
+  readonly content: ElidedContent;
+  /** tokens_before is what it would cost. */
+  readonly tokensBefore: number;
+  /** tokens_after is what the marker costs instead. */
+  readonly tokensAfter: number;
 }
 
 /** CurrentMessage is the message that the model answers. */
 export interface CurrentMessage {
-  /** message holds what Quire put in (`context_parts`) apart from the event's own content (`parts`). Absent when the request has no event. */
+  /**
+   * message keeps what Quire put in (`context_parts`) apart from the event's own content (`parts`). Absent
+   * when the request has no event.
+   */
   readonly message:
     | Message
     | undefined;
   /** hash is the SHA-256 of the message as encoded. */
   readonly hash: Buffer;
-  /** tokens is what it costs. */
+  /** tokens is what it costs, counted as in TokenBudget. */
   readonly tokens: number;
-  /** truncated says that a strict policy cut it. */
+  /** truncated says that STRICT_TRUNCATE cut it. */
   readonly truncated: boolean;
 }
 
-/** LaneUse is what a lane may use and does. */
+/** LaneUse is what a lane may use, and what it does use. */
 export interface LaneUse {
-  /** lane is which. */
+  /** lane is which lane it is. */
   readonly lane: BudgetLane;
-  /** share is its share of what is available. */
+  /** share is its share of what is available, from 0 to 1. */
   readonly share: number;
-  /** planned is that in tokens, or what the limits in force make of it. */
+  /**
+   * planned is that share in tokens; for history and memory, the limit that ModelLimits sets instead. Under
+   * ELASTIC a lane may use more than this while others use less.
+   */
   readonly planned: number;
-  /** used is what it uses. */
+  /** used is how many tokens it uses. */
   readonly used: number;
 }
 
-/** LayerUse is what a layer uses. */
+/** LayerUse is what a conceptual layer uses. */
 export interface LayerUse {
-  /** layer is which. */
+  /** layer is which layer it is. */
   readonly layer: ConceptualLayer;
-  /** used is what it uses. */
+  /** used is how many tokens it uses. */
   readonly used: number;
 }
 
-/** TokenBudget is what a context may use and does. */
+/**
+ * TokenBudget is what a context may use, and what it does use, in the model's tokens. Where those can only be
+ * estimated, every figure includes the margin, so that the context fits even if the estimate is low by that
+ * much.
+ */
 export interface TokenBudget {
-  /** model_limit is the model's whole window. */
+  /** model_limit is the model's window: the settings' limit for the model, or else the catalogue's. */
   readonly modelLimit: number;
-  /** reserve_response is kept for the answer. */
+  /** reserve_response is what is kept free for the answer. */
   readonly reserveResponse: number;
-  /** reserve_tools is kept for tool results. */
+  /** reserve_tools is what is kept free for tool results. */
   readonly reserveTools: number;
-  /** available is what a context may use. */
+  /**
+   * available is what the context may use: the window less both reserves, or less where the model's input
+   * limit, the capsule's intelligence level or the request's `max_context_tokens` allow less.
+   */
   readonly available: number;
-  /** used is what each physical part uses. */
+  /** used is what each part of the context uses. */
   readonly used:
     | UsedTokens
     | undefined;
-  /** remaining is what is left of it. */
+  /** remaining is what is left of `available`. */
   readonly remaining: number;
-  /** lanes are what each lane may use and does. */
+  /** lanes are what each lane may use and does use. */
   readonly lanes: readonly LaneUse[];
-  /** layers are what each conceptual layer uses. */
+  /** layers are what each conceptual layer uses; empty in `resolved`. */
   readonly layers: readonly LayerUse[];
-  /** exact says that the counts are the model's own; otherwise they are `vocabulary` counts times `ratio`. */
+  /**
+   * exact says that text is counted with the model's own vocabulary. Otherwise tokens are `vocabulary` counts
+   * times `ratio` and (1 + `margin`), rounded up.
+   */
   readonly exact: boolean;
-  /** ratio is what counts were multiplied with. */
+  /** ratio is how many of the model's tokens one counted token is taken for; 1 when exact. */
   readonly ratio: number;
-  /** margin is how much of the estimate may be wrong, as a share. */
+  /** margin is how much more than the estimate the provider may count, as a share of it; 0 when exact. */
   readonly margin: number;
-  /** calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the catalogue's. */
+  /**
+   * calibration_version is which calibration of the model `ratio` and `margin` come from; 0 when they are the
+   * catalogue's.
+   */
   readonly calibrationVersion: number;
   /**
-   * counted_tokens is the count of the whole context, before it is multiplied; absent when it holds images or files, which
-   * are not counted.
+   * counted_tokens is the count of the whole context before `ratio` and `margin`; absent when it holds images
+   * or files, which are not counted.
    */
   readonly countedTokens?:
     | number
     | undefined;
-  /** vocabulary is what text is counted with, "o200k_base" or "cl100k_base": the model's own where `exact` is set. */
+  /** vocabulary is what text is counted with: "o200k_base" or "cl100k_base". */
   readonly vocabulary: string;
 }
 
@@ -834,77 +987,86 @@ export interface TokenBudget {
 export interface UsedTokens {
   /** system_prompt is what the system prompt uses. */
   readonly systemPrompt: number;
-  /** history is what the conversation uses. */
+  /** history is what the conversation uses, its summary included. */
   readonly history: number;
   /** event is what the current message uses, without memory. */
   readonly event: number;
-  /** tools is what tool definitions use. */
+  /** tools is what the tool definitions use. */
   readonly tools: number;
   /** memory is what memory and sources use. */
   readonly memory: number;
-  /** total is all of it. */
+  /** total is the sum of the others. */
   readonly total: number;
 }
 
-/** ContextHashes are the hashes of a context's layers. */
+/** ContextHashes are the SHA-256 hashes of a context's layers. */
 export interface ContextHashes {
-  /** tools is the hash of the tools. */
+  /** tools is `ToolsLayer.hash`. */
   readonly tools: Buffer;
-  /** system is the hash of the system prompt. */
+  /** system is `SystemLayer.hash`. */
   readonly system: Buffer;
-  /** history is the hash of the history. */
+  /** history is `HistoryLayer.hash`. */
   readonly history: Buffer;
-  /** current is the hash of the current message. */
+  /** current is `CurrentMessage.hash`. */
   readonly current: Buffer;
-  /** whole is the SHA-256 of the four, one after the other. */
+  /** whole is the SHA-256 of the other four, one after the other. */
   readonly whole: Buffer;
 }
 
-/** AssembledContext is a whole context, folded. */
+/** AssembledContext is a whole context: everything that Assemble streams, in one message. */
 export interface AssembledContext {
-  /** history are the messages before the current one, oldest first. Each is to be sent as its `context_parts`, then its `parts`. */
+  /**
+   * history holds the messages before the current one, oldest first. Send each as its `context_parts`
+   * followed by its `parts`.
+   */
   readonly history: readonly Message[];
-  /** system_prompt is the system prompt. */
+  /** system_prompt is the system prompt, whole. */
   readonly systemPrompt: string;
-  /** current_message is the message that the model answers. */
+  /** current_message is the message that the model answers; absent when the request has no event. */
   readonly currentMessage:
     | Message
     | undefined;
-  /** tools are the tools that the model may call. */
+  /** tools are the tools that the model may call, after all filters. */
   readonly tools: readonly Tool[];
-  /** model is the model's name. */
+  /** model is the name of the model; empty when nobody names one. */
   readonly model: string;
-  /** provider is the provider's name. */
+  /** provider is who serves the model; empty when nobody says. */
   readonly provider: string;
   /** model_config is how the model is to be called. */
   readonly modelConfig:
     | ModelConfig
     | undefined;
-  /** token_budget is what the context may use and does. */
+  /** token_budget is what the context may use, and what it does use. */
   readonly tokenBudget:
     | TokenBudget
     | undefined;
   /** session_label is the session's label. */
   readonly sessionLabel: string;
-  /** parent_turn_id is the turn that the next one is written under. */
+  /**
+   * parent_turn_id is the session's head, which the next turn is to be written under; empty when it has no
+   * turns.
+   */
   readonly parentTurnId: string;
-  /** role is the part that the agent plays. */
+  /** role is the part that the agent plays; never UNSPECIFIED. */
   readonly role: AgentRole;
-  /** toolset is the name of the toolset. */
+  /** toolset is the name of the toolset that was used; empty when none was. */
   readonly toolset: string;
-  /** permissions_granted are the permissions that the request gave. */
+  /** permissions_granted are those of the request. */
   readonly permissionsGranted: readonly string[];
-  /** source_event_id is the id of the event. */
+  /** source_event_id is the id of the event; empty when it has none. */
   readonly sourceEventId: string;
-  /** workspace_path is the root of the workspace; the session's own when the request names none. */
+  /** workspace_path is the root folder of the workspace; the session's own when no workspace is used. */
   readonly workspacePath: string;
-  /** assembly_id names this assembly; RecordTurn and BeginTurn take it, and GetReceipt. */
+  /**
+   * assembly_id names this assembly in RecordTurn, BeginTurn, GetReceipt and others. After a dry run nothing
+   * is kept under it.
+   */
   readonly assemblyId: string;
-  /** capsule is the capsule's name. */
+  /** capsule is the name of the capsule that was used. */
   readonly capsule: string;
-  /** capsule_version is which version was used. */
+  /** capsule_version is the version of it that was used. */
   readonly capsuleVersion: number;
-  /** sections are the parts of the system prompt. */
+  /** sections are what the system prompt consists of, in order. */
   readonly sections: readonly PromptSection[];
   /** history_layer describes the history. */
   readonly historyLayer:
@@ -914,43 +1076,52 @@ export interface AssembledContext {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** warnings are what the caller should know. */
+  /** warnings are sentences for people, such as that a model is unknown or that a template could not be read. */
   readonly warnings: readonly string[];
   /** session_id is the session's id. */
   readonly sessionId: string;
-  /** floors are the steps in which what is never cut had to give way, in order. */
+  /**
+   * floors are the steps in which what is otherwise never cut had to give way, in order; empty when nothing
+   * had to.
+   */
   readonly floors: readonly Floor[];
-  /** cache_plan is what the provider's prompt cache will do for the context. */
+  /** cache_plan is what the provider's prompt cache is expected to do for the context. */
   readonly cachePlan:
     | CachePlan
     | undefined;
-  /** prefix says how the system prompt came to be what it is. */
+  /** prefix says why the system prompt is what it is: kept from an earlier context, or made anew. */
   readonly prefix:
     | PrefixState
     | undefined;
-  /** candidates are everything that could have gone in, if the request asked for them. */
+  /**
+   * candidates are everything that could have gone in, and why it did or did not; empty unless
+   * `include_candidates` is set.
+   */
   readonly candidates: readonly ContextCandidate[];
-  /** source_event is the event as a turn keeps it; absent when the request has no event. */
+  /** source_event is the event as a turn records it; absent when the request has no event. */
   readonly sourceEvent: SourceEvent | undefined;
 }
 
 /** ContextCandidate is something that could have gone into a context. */
 export interface ContextCandidate {
-  /** name is what it is, as in "section workspace_rules", "tool search", "turns 12-40". */
+  /** name is what it is, such as "section workspace_rules", "tool search" or "turns 12-40". */
   readonly name: string;
   /** layer is where it comes from. */
   readonly layer: ConceptualLayer;
-  /** physical is where it stands, or would. */
+  /** physical is where it stands in the request, or would stand. */
   readonly physical: PhysicalLayer;
-  /** lane is whose budget it uses. */
+  /** lane is the part of the budget that it uses, or would use. */
   readonly lane: BudgetLane;
-  /** tokens is what it costs, or would. */
+  /**
+   * tokens is what it costs, or would cost, counted as in TokenBudget. Turns that were not read count as 0,
+   * and `detail` says so.
+   */
   readonly tokens: number;
   /** kept says that it is in the context. */
   readonly kept: boolean;
-  /** rule is why. */
+  /** rule is why it is in the context, or is not. */
   readonly rule: CandidateRule;
-  /** detail says more, where there is more to say. */
+  /** detail says more, for people, such as which permission is missing; empty when there is nothing to add. */
   readonly detail: string;
 }
 
@@ -958,17 +1129,17 @@ export interface ContextCandidate {
 export interface InputHash {
   /** kind is what it is. */
   readonly kind: InputKind;
-  /** name is which one. */
+  /** name is which one of its kind, such as "AGENTS.md" among documents. */
   readonly name: string;
-  /** version is which version, if it has versions. */
+  /** version is which version of it; 0 for what has no versions. */
   readonly version: number;
-  /** hash is the SHA-256 of it as stored. */
+  /** hash is the SHA-256 of its content. */
   readonly hash: Buffer;
 }
 
-/** LayerBytes are the sizes of a context's layers, in bytes. */
+/** LayerBytes are the sizes of a context's layers as encoded, in bytes. */
 export interface LayerBytes {
-  /** tools is the size of the tools. */
+  /** tools is the size of the tool definitions. */
   readonly tools: number;
   /** system is the size of the system prompt. */
   readonly system: number;
@@ -982,25 +1153,25 @@ export interface LayerBytes {
 export interface Receipt {
   /** assembly_id is the assembly that it records. */
   readonly assemblyId: string;
-  /** session_id is the session. */
+  /** session_id is the id of the session that the context was made for. */
   readonly sessionId: string;
-  /** parent_turn_id is the head that it was made under. */
+  /** parent_turn_id is the session's head at that time; empty when it had no turns. */
   readonly parentTurnId: string;
   /** role is the part that the agent plays. */
   readonly role: AgentRole;
-  /** model is the model's name. */
+  /** model is the name of the model. */
   readonly model: string;
-  /** candidates are everything that could have gone in. */
+  /** candidates are everything that could have gone in, and why it did or did not. */
   readonly candidates: readonly ContextCandidate[];
-  /** inputs are everything that it was made from. */
+  /** inputs are everything that the context was made from, as it was at that time. */
   readonly inputs: readonly InputHash[];
-  /** budget is what it might use and did. */
+  /** budget is what the context might use, and what it did use. */
   readonly budget:
     | TokenBudget
     | undefined;
-  /** sections are the parts of the system prompt. */
+  /** sections are what the system prompt consists of, in order. */
   readonly sections: readonly PromptSection[];
-  /** history_layer describes the history. */
+  /** history_layer describes the history, as if the caller had held nothing. */
   readonly historyLayer:
     | HistoryLayer
     | undefined;
@@ -1008,27 +1179,33 @@ export interface Receipt {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** layer_bytes are the sizes of its layers, as encoded. */
+  /** layer_bytes are the sizes of its layers. */
   readonly layerBytes:
     | LayerBytes
     | undefined;
-  /** floors are the steps in which what is never cut had to give way, in order. */
+  /**
+   * floors are the steps in which what is otherwise never cut had to give way, in order; empty when nothing
+   * had to.
+   */
   readonly floors: readonly Floor[];
   /** warnings are what the caller was told. */
   readonly warnings: readonly string[];
-  /** create_time is when it was made. */
+  /** create_time is when the context was assembled. */
   readonly createTime:
     | Date
     | undefined;
-  /** cache_plan is what the provider's prompt cache will do for it. */
+  /** cache_plan is what the provider's prompt cache was expected to do for it. */
   readonly cachePlan:
     | CachePlan
     | undefined;
-  /** prefix says how its system prompt came to be what it is. */
+  /** prefix says why the system prompt is what it is: kept from an earlier context, or made anew. */
   readonly prefix:
     | PrefixState
     | undefined;
-  /** injected_system is what the system prompt that was sent is made from, which may be older than `inputs`. */
+  /**
+   * injected_system is what the system prompt that was sent was made from. If that prompt was kept from an
+   * earlier context, these may be older versions than in `inputs`.
+   */
   readonly injectedSystem: InjectedSystem | undefined;
 }
 
@@ -1993,12 +2170,13 @@ function createBaseHistoryLayer(): HistoryLayer {
     reused: false,
     afterTurnId: "",
     splitMessageIndex: 0,
-    elidedResults: 0,
+    elisionCount: 0,
     hash: Buffer.alloc(0),
     activeTurnId: "",
     activeMessageCount: 0,
     compactionId: "",
     summarizedTurns: 0,
+    elisions: [],
   };
 }
 
@@ -2034,8 +2212,8 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
     if (message.splitMessageIndex !== 0) {
       writer.uint32(80).uint32(message.splitMessageIndex);
     }
-    if (message.elidedResults !== 0) {
-      writer.uint32(88).uint32(message.elidedResults);
+    if (message.elisionCount !== 0) {
+      writer.uint32(88).uint32(message.elisionCount);
     }
     if (message.hash.length !== 0) {
       writer.uint32(98).bytes(message.hash);
@@ -2051,6 +2229,9 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
     }
     if (message.summarizedTurns !== 0) {
       writer.uint32(128).uint32(message.summarizedTurns);
+    }
+    for (const v of message.elisions) {
+      Elision.encode(v!, writer.uint32(138).fork()).join();
     }
     return writer;
   },
@@ -2153,7 +2334,7 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
               break;
             }
 
-            message.elidedResults = reader.uint32();
+            message.elisionCount = reader.uint32();
             continue;
           }
           case 12: {
@@ -2196,6 +2377,14 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
             message.summarizedTurns = reader.uint32();
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.elisions.push(Elision.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2223,12 +2412,148 @@ export const HistoryLayer: MessageFns<HistoryLayer> = {
     message.reused = object.reused ?? false;
     message.afterTurnId = object.afterTurnId ?? "";
     message.splitMessageIndex = object.splitMessageIndex ?? 0;
-    message.elidedResults = object.elidedResults ?? 0;
+    message.elisionCount = object.elisionCount ?? 0;
     message.hash = object.hash ?? Buffer.alloc(0);
     message.activeTurnId = object.activeTurnId ?? "";
     message.activeMessageCount = object.activeMessageCount ?? 0;
     message.compactionId = object.compactionId ?? "";
     message.summarizedTurns = object.summarizedTurns ?? 0;
+    message.elisions = object.elisions?.map((e) => Elision.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseElision(): Elision {
+  return {
+    turnId: "",
+    messageIndex: 0,
+    partIndex: 0,
+    callId: "",
+    content: ElidedContent.UNSPECIFIED,
+    tokensBefore: 0,
+    tokensAfter: 0,
+  };
+}
+
+export const Elision: MessageFns<Elision> = {
+  encode(message: Elision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.turnId !== "") {
+      writer.uint32(10).string(message.turnId);
+    }
+    if (message.messageIndex !== 0) {
+      writer.uint32(16).uint32(message.messageIndex);
+    }
+    if (message.partIndex !== 0) {
+      writer.uint32(24).uint32(message.partIndex);
+    }
+    if (message.callId !== "") {
+      writer.uint32(34).string(message.callId);
+    }
+    if (message.content !== ElidedContent.UNSPECIFIED) {
+      writer.uint32(40).int32(elidedContentToNumber(message.content));
+    }
+    if (message.tokensBefore !== 0) {
+      writer.uint32(48).uint32(message.tokensBefore);
+    }
+    if (message.tokensAfter !== 0) {
+      writer.uint32(56).uint32(message.tokensAfter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Elision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseElision() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.turnId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.messageIndex = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.partIndex = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.content = elidedContentFromJSON(reader.int32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.tokensBefore = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.tokensAfter = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Elision>): Elision {
+    return Elision.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Elision>): Elision {
+    const message = createBaseElision() as any;
+    message.turnId = object.turnId ?? "";
+    message.messageIndex = object.messageIndex ?? 0;
+    message.partIndex = object.partIndex ?? 0;
+    message.callId = object.callId ?? "";
+    message.content = object.content ?? ElidedContent.UNSPECIFIED;
+    message.tokensBefore = object.tokensBefore ?? 0;
+    message.tokensAfter = object.tokensAfter ?? 0;
     return message;
   },
 };

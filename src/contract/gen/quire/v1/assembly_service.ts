@@ -66,17 +66,17 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/assembly_service.proto";
 
-/** ContextLayer is a part of a context, in the order in which a provider reads them. */
+/** ContextLayer is a layer of a context. The values are in the order in which a provider reads the layers. */
 export const ContextLayer = {
-  /** UNSPECIFIED - CONTEXT_LAYER_UNSPECIFIED is no layer. */
+  /** UNSPECIFIED - CONTEXT_LAYER_UNSPECIFIED means that no layer differs. */
   UNSPECIFIED: "CONTEXT_LAYER_UNSPECIFIED",
-  /** TOOLS - CONTEXT_LAYER_TOOLS is the tools. */
+  /** TOOLS - CONTEXT_LAYER_TOOLS is the tool definitions. */
   TOOLS: "CONTEXT_LAYER_TOOLS",
   /** SYSTEM - CONTEXT_LAYER_SYSTEM is the system prompt. */
   SYSTEM: "CONTEXT_LAYER_SYSTEM",
-  /** HISTORY - CONTEXT_LAYER_HISTORY is the history. */
+  /** HISTORY - CONTEXT_LAYER_HISTORY is the messages before the current one. */
   HISTORY: "CONTEXT_LAYER_HISTORY",
-  /** CURRENT - CONTEXT_LAYER_CURRENT is the current message. */
+  /** CURRENT - CONTEXT_LAYER_CURRENT is the message that the model answers. */
   CURRENT: "CONTEXT_LAYER_CURRENT",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -134,188 +134,226 @@ export function contextLayerToNumber(object: ContextLayer): number {
   }
 }
 
-/** ContextRequest says what a context is for. What it leaves out is what the session remembers (`Session.defaults`), if it does. */
+/**
+ * ContextRequest says what a context is for. What it leaves out is taken from what the session remembers
+ * (`Session.defaults`), then from the capsule, as each field says.
+ */
 export interface ContextRequest {
-  /** session is its label, id or alias. */
+  /** session is the label, id or alias of the session to assemble for. */
   readonly session: string;
   /**
-   * capsule is the agent's definition, by name. The session's when absent, else that of the session's parent,
-   * as in SessionDefaults. Required where neither knows one.
+   * capsule is the name of the agent's definition. When absent it is the session's, or else that of the
+   * session's parent, found as SessionDefaults says. Required where neither knows one.
    */
   readonly capsule?:
     | string
     | undefined;
-  /** capsule_version is which version; the latest when 0. */
+  /** capsule_version is which version to use; the latest when 0. */
   readonly capsuleVersion: number;
-  /** role is the part that the agent plays. The session's when left out, else UNIFIED. A WORKER needs a task. */
+  /**
+   * role is the part that the agent plays. When absent or UNSPECIFIED it is the session's, or else UNIFIED. A
+   * WORKER needs a task.
+   */
   readonly role?:
     | AgentRole
     | undefined;
-  /** event is what the agent answers to. Required without `active_turn_id`. */
+  /**
+   * event is what the model is to answer. Required unless `active_turn_id` is given, whose messages then come
+   * last.
+   */
   readonly event:
     | AgentEvent
     | undefined;
-  /** workspace is the workspace's name. The session's when absent, none when empty. */
+  /** workspace is the name of the workspace to use. The session's when absent; none when empty. */
   readonly workspace?:
     | string
     | undefined;
-  /** toolset is the name of a toolset of the workspace. The session's when absent, none when empty. */
+  /**
+   * toolset is the name of a toolset of that workspace. The session's when absent, if the workspace is the
+   * session's; none when empty.
+   */
   readonly toolset?:
     | string
     | undefined;
   /**
-   * tools are further tools. One with the name of a toolset's tool replaces it. The session's when there are
-   * none.
+   * tools are tools besides those of the toolset, each name once. One with the same name as a tool of the
+   * toolset replaces it. The session's when there are none.
    */
   readonly tools: readonly Tool[];
-  /** tool_rules are further rules. */
+  /** tool_rules are rules besides those of the toolset. Rules for tools that were filtered out are left out. */
   readonly toolRules: readonly ToolRule[];
-  /** permissions_granted are the permissions of the caller. */
+  /**
+   * permissions_granted are the permissions that the agent has. The system prompt lists them, and tools that
+   * require any other are left out.
+   */
   readonly permissionsGranted: readonly string[];
-  /** base_instructions stand in for the capsule's core prompt. */
+  /** base_instructions take the place of the capsule's core prompt; the capsule's when empty. */
   readonly baseInstructions: string;
-  /** task is a worker's task. The session's own when empty. */
+  /** task is a worker's task; the session's when empty. Other roles do not show it. */
   readonly task: string;
   /**
-   * scoped_capabilities are the capabilities that a worker sees. The session's scope when empty; all where
-   * that has none. Of the workspace's credentials it sees the broken ones that belong to them: those that
-   * have the name of a capability, alone or followed by one of `-_./:` and more.
+   * scoped_capabilities are the capabilities that a worker sees. The session's scope when empty; all where it
+   * has none. Of the workspace's credentials, the worker is told only the broken ones that belong to these
+   * capabilities: those with the name of a capability, alone or followed by one of `-_./:` and more. Other
+   * roles see all capabilities.
    */
   readonly scopedCapabilities: readonly string[];
-  /** model is the model's name. The session's when absent; the capsule's when empty. */
+  /**
+   * model is the name of the model to assemble for. The session's when absent; the capsule's when empty, or
+   * when the session has none. An unknown model gets the catalogue's fallback, and a warning.
+   */
   readonly model?:
     | string
     | undefined;
-  /** provider is the provider's name. The session's when absent, else the capsule's. */
+  /**
+   * provider is who serves the model. When absent or empty it is the session's, if the model is the
+   * session's, or else the capsule's, or else the catalogue's.
+   */
   readonly provider?:
     | string
     | undefined;
-  /** settings are stronger than the capsule's and the server's. */
+  /** settings override the capsule's and the server's, field by field. */
   readonly settings:
     | ContextSettings
     | undefined;
-  /** max_context_tokens, if set, is the most that the context may use. */
+  /**
+   * max_context_tokens is the most tokens that the context may use, counted as the model counts. It only
+   * lowers what is available otherwise. No such limit when absent.
+   */
   readonly maxContextTokens?:
     | number
     | undefined;
-  /** replay is how earlier messages are given. */
+  /** replay is how earlier messages are shown. */
   readonly replay: HistoryReplay;
-  /** have is what the caller still holds of the last context. */
+  /**
+   * have is what the caller still holds of the session's last context, so that only what is new is sent.
+   * Absent when it holds nothing.
+   */
   readonly have:
     | HeldContext
     | undefined;
-  /** dry_run assembles without writing anything. */
+  /** dry_run assembles without writing anything: no receipt, and no compaction, so history is cut instead. */
   readonly dryRun: boolean;
-  /** active_turn_id is an open turn of the session whose messages come last. */
+  /**
+   * active_turn_id is an open turn of the session, begun under its head, whose messages come last. Used
+   * inside a tool loop. None when empty.
+   */
   readonly activeTurnId: string;
-  /** mode_blocks are the blocks of modes that are on. */
+  /** mode_blocks are the texts of modes that are on. They end the system prompt, in order. */
   readonly modeBlocks: readonly ModeBlock[];
-  /** runtime are the static facts of the machine, if they are others than the workspace's. */
+  /** runtime are facts about the machine, in place of the workspace's; the workspace's when absent. */
   readonly runtime:
     | RuntimeFacts
     | undefined;
-  /** render asks for the provider's request body, too. */
+  /** render asks for the provider's request body as well; UNSPECIFIED asks for none. */
   readonly render: BodyFormat;
 }
 
-/** HeldContext is what a caller still holds of the last context. */
+/**
+ * HeldContext is what a caller still holds of a session's last context. A layer that is unchanged comes back
+ * as `reused`, without its content, and history continues after the last turn held. A layer that does not
+ * match comes back whole. The current message always does.
+ */
 export interface HeldContext {
-  /** tools_hash is the hash of its tools. */
+  /** tools_hash is `ToolsLayer.hash` of the tools held. */
   readonly toolsHash: Buffer;
-  /** system_hash is the hash of its system prompt. */
+  /** system_hash is `SystemLayer.hash` of the system prompt held. */
   readonly systemHash: Buffer;
-  /** last_turn_id is the newest finished turn of its history. */
+  /** last_turn_id is the newest finished turn of the history held. */
   readonly lastTurnId: string;
   /** chain_hash is that turn's chain hash. */
   readonly chainHash: Buffer;
-  /** cut_id is its history's cut. */
+  /** cut_id is `HistoryLayer.cut_id` of the history held. */
   readonly cutId: string;
 }
 
 /** AssembleRequest asks for a context as a stream. */
 export interface AssembleRequest {
-  /** context says what it is for. */
+  /** context says what the context is for. */
   readonly context: ContextRequest | undefined;
 }
 
 /** AssembleResponse is one event of an assembly. */
 export interface AssembleResponse {
-  /** event is what is ready. */
+  /** event is what has become ready. Events come in the order of these fields. */
   readonly event:
     | //
-    /** resolved is sent first. */
+    /** resolved is sent first: what the request came to, and what the context may use. */
     { readonly $case: "resolved"; readonly value: AssemblyResolved }
     | //
-    /** tools are the tools that remain. */
+    /** tools are the tools that the model may call, after all filters. */
     { readonly $case: "tools"; readonly value: ToolsLayer }
     | //
     /** system is the system prompt, whole. */
     { readonly $case: "system"; readonly value: SystemLayer }
     | //
-    /** compaction says that history is compacted first, and what came of it. */
+    /** compaction says that history is compacted first, and how that went. Only if a compaction is due. */
     { readonly $case: "compaction"; readonly value: CompactionEvent }
     | //
-    /** history is a batch of messages. */
+    /** history is a batch of messages. There is always at least one. */
     { readonly $case: "history"; readonly value: HistoryBatch }
     | //
     /** current_message is the message that the model answers. */
     { readonly $case: "currentMessage"; readonly value: CurrentMessage }
     | //
-    /** rendered is a piece of the provider's request body, if that was asked for. */
+    /** rendered is a piece of the provider's request body. Only if the request asked for it. */
     { readonly $case: "rendered"; readonly value: RenderedChunk }
     | //
-    /** completed is sent last. */
+    /** completed is sent last. By then the receipt is written, unless the database takes no writes. */
     { readonly $case: "completed"; readonly value: AssemblyCompleted }
     | undefined;
 }
 
-/** AssemblyResolved says what the request came to. */
+/** AssemblyResolved says what a request came to, before any layer is made. */
 export interface AssemblyResolved {
-  /** assembly_id names this assembly. */
+  /** assembly_id names this assembly. After a dry run nothing is kept under it. */
   readonly assemblyId: string;
   /** session_id is the session's id. */
   readonly sessionId: string;
-  /** session_label is its label. */
+  /** session_label is the session's label. */
   readonly sessionLabel: string;
-  /** parent_turn_id is its head: the turn that the next one is written under. */
+  /**
+   * parent_turn_id is the session's head, which the next turn is to be written under; empty when it has no
+   * turns.
+   */
   readonly parentTurnId: string;
-  /** capsule is the capsule's name. */
+  /** capsule is the name of the capsule that is used. */
   readonly capsule: string;
-  /** capsule_version is which version is used. */
+  /** capsule_version is the version of it that is used. */
   readonly capsuleVersion: number;
-  /** role is the part that the agent plays. */
+  /** role is the part that the agent plays; never UNSPECIFIED. */
   readonly role: AgentRole;
-  /** model is the model's name. */
+  /** model is the name of the model; empty when nobody names one. */
   readonly model: string;
-  /** provider is the provider's name. */
+  /** provider is who serves the model; empty when nobody says. */
   readonly provider: string;
   /** model_config is how the model is to be called. */
   readonly modelConfig:
     | ModelConfig
     | undefined;
-  /** budget is what the context may use; what it uses follows in `completed`. */
+  /** budget is what the context may use. What it does use follows in `completed`. */
   readonly budget:
     | TokenBudget
     | undefined;
-  /** lanes are the shares in force. */
+  /** lanes are the shares in force: learned ones if the capsule has any, else those of its intelligence level. */
   readonly lanes:
     | LaneShares
     | undefined;
-  /** workspace_path is the root of the workspace; the session's own when the request names none. */
+  /** workspace_path is the root folder of the workspace; the session's own when no workspace is used. */
   readonly workspacePath: string;
 }
 
-/** HistoryBatch is a batch of history. */
+/** HistoryBatch is a batch of the history's messages. */
 export interface HistoryBatch {
-  /** messages are the batch, oldest first. Each is to be sent as its `context_parts`, then its `parts`. */
+  /** messages are the batch, oldest first. Send each as its `context_parts` followed by its `parts`. */
   readonly messages: readonly Message[];
-  /** layer describes the whole history. In the first batch only, which may be without messages. */
+  /** layer describes the whole history. Only the first batch has it, which may be without messages. */
   readonly layer: HistoryLayer | undefined;
 }
 
-/** AssemblyCompleted ends an assembly. */
+/** AssemblyCompleted ends an assembly and says what it came to. */
 export interface AssemblyCompleted {
-  /** budget is what the context may use and does. */
+  /** budget is what the context may use, and what it does use. */
   readonly budget:
     | TokenBudget
     | undefined;
@@ -323,89 +361,108 @@ export interface AssemblyCompleted {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** assembly_id reads the receipt; absent after a dry run, which keeps none. */
+  /**
+   * assembly_id names the assembly in RecordTurn and GetReceipt; absent after a dry run, which keeps no
+   * receipt.
+   */
   readonly assemblyId?:
     | string
     | undefined;
-  /** warnings are what the caller should know. */
+  /** warnings are sentences for people, such as that a model is unknown or that a template could not be read. */
   readonly warnings: readonly string[];
-  /** floors are the steps in which what is never cut had to give way, in order. */
+  /**
+   * floors are the steps in which what is otherwise never cut had to give way, in order; empty when nothing
+   * had to.
+   */
   readonly floors: readonly Floor[];
-  /** cache_plan is what the provider's prompt cache will do for the context. */
+  /** cache_plan is what the provider's prompt cache is expected to do for the context. */
   readonly cachePlan:
     | CachePlan
     | undefined;
-  /** prefix says how the system prompt came to be what it is. */
+  /** prefix says why the system prompt is what it is: kept from an earlier context, or made anew. */
   readonly prefix: PrefixState | undefined;
 }
 
-/** BuildContextRequest asks for a context at once. */
+/** BuildContextRequest asks for a whole context in one response. */
 export interface BuildContextRequest {
-  /** context says what it is for. `have` is passed over: the whole context is given. */
+  /** context says what the context is for. `have` is ignored: everything is returned. */
   readonly context:
     | ContextRequest
     | undefined;
-  /** include_candidates gives the receipt's candidates, too: everything that could have gone in. */
+  /**
+   * include_candidates returns the receipt's candidates as well: everything that could have gone in, and why
+   * it did or did not.
+   */
   readonly includeCandidates: boolean;
 }
 
-/** BuildContextResponse is the answer to BuildContext. */
+/** BuildContextResponse holds a whole context. */
 export interface BuildContextResponse {
-  /** context is the context. */
+  /** context is everything that Assemble would have streamed. */
   readonly context:
     | AssembledContext
     | undefined;
-  /** rendered is the provider's request body, if it was asked for. */
+  /** rendered is the provider's request body; absent when the request did not ask for it. */
   readonly rendered: RenderedBody | undefined;
 }
 
-/** ReportOverflowRequest says that a context was too long. */
+/** ReportOverflowRequest says that a model refused a context as too long. */
 export interface ReportOverflowRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** assembly_id is the assembly whose context was refused. */
+  /** assembly_id is the assembly that made the context. */
   readonly assemblyId?:
     | string
     | undefined;
-  /** reported_tokens is what the model said the context came to, if it did; 0 otherwise. */
+  /**
+   * reported_tokens is how long the context was by the model's own count; 0 when it did not say. It does not
+   * change what is done.
+   */
   readonly reportedTokens: number;
 }
 
-/** ReportOverflowResponse is the answer to ReportOverflow. */
+/** ReportOverflowResponse holds the compaction that was made. */
 export interface ReportOverflowResponse {
-  /** compaction is what was written. */
+  /** compaction is what was written. It is in force for the next assembly. */
   readonly compaction: CompactionTurn | undefined;
 }
 
-/** GetReceiptRequest asks for a receipt. */
+/** GetReceiptRequest asks for the record of an assembly. */
 export interface GetReceiptRequest {
-  /** assembly_id is the assembly. */
+  /** assembly_id is the assembly, as `completed` and AssembledContext name it. */
   readonly assemblyId?: string | undefined;
 }
 
-/** GetReceiptResponse is the answer to GetReceipt. */
+/** GetReceiptResponse holds the record of an assembly. */
 export interface GetReceiptResponse {
-  /** receipt is the receipt. */
+  /** receipt says what went into the context, what was cut and why, and what it was made from. */
   readonly receipt: Receipt | undefined;
 }
 
-/** CompareReceiptsRequest asks where two contexts differ. */
+/** CompareReceiptsRequest asks where two contexts differ. They may be of different sessions. */
 export interface CompareReceiptsRequest {
-  /** first_assembly_id is the earlier one. */
+  /** first_assembly_id is the assembly to compare with: usually the earlier one. */
   readonly firstAssemblyId?:
     | string
     | undefined;
-  /** second_assembly_id is the later one. */
+  /** second_assembly_id is the assembly to compare: usually the later one. */
   readonly secondAssemblyId?: string | undefined;
 }
 
-/** CompareReceiptsResponse is the answer to CompareReceipts. */
+/** CompareReceiptsResponse says where two contexts differ, and why. */
 export interface CompareReceiptsResponse {
   /** equal says that they are the same, byte for byte. */
   readonly equal: boolean;
-  /** extends says that the second one begins with the whole of the first one but for its current message, as neighbouring turns should. */
+  /**
+   * extends says that the second context begins with all of the first one except its current message. The
+   * contexts of consecutive turns should.
+   */
   readonly extends: boolean;
-  /** first_difference is the first byte that differs, counted over tools, system prompt, history and current message as encoded. */
+  /**
+   * first_difference is the position of the first byte that differs, counted from 0 over tools, system
+   * prompt, history and current message as encoded, one after the other. If they are equal, it is their
+   * length.
+   */
   readonly firstDifference: number;
   /** layer is where that byte stands; UNSPECIFIED when they are equal. */
   readonly layer: ContextLayer;
@@ -413,81 +470,96 @@ export interface CompareReceiptsResponse {
   readonly cause:
     | ContextChange
     | undefined;
-  /** changed_inputs are the inputs that differ. */
+  /**
+   * changed_inputs are the inputs that differ, as the second context had them, followed by those that only
+   * the first one had.
+   */
   readonly changedInputs: readonly InputHash[];
 }
 
 /** ReplayContextRequest asks for a past context. */
 export interface ReplayContextRequest {
-  /** assembly_id is the assembly. */
+  /** assembly_id is the assembly that made it. */
   readonly assemblyId?:
     | string
     | undefined;
-  /** render asks for the provider's request body, too. */
+  /** render asks for the provider's request body as well; UNSPECIFIED asks for none. */
   readonly render: BodyFormat;
 }
 
-/** ReplayContextResponse is the answer to ReplayContext. */
+/** ReplayContextResponse holds a past context. */
 export interface ReplayContextResponse {
-  /** context is the context. */
+  /** context is the context as it was sent then, without its candidates. */
   readonly context:
     | AssembledContext
     | undefined;
-  /** rendered is the provider's request body, if it was asked for. */
+  /** rendered is the provider's request body; absent when the request did not ask for it. */
   readonly rendered: RenderedBody | undefined;
 }
 
-/** CountTokensRequest asks for counts. */
+/** CountTokensRequest asks how many tokens texts have. */
 export interface CountTokensRequest {
-  /** texts are what to count; together at most 16,777,216 bytes. */
+  /** texts are counted one by one; all together they may have at most 16,777,216 bytes. */
   readonly texts: readonly string[];
-  /** model is whose tokens to count. o200k_base when empty. */
+  /**
+   * model is whose tokens to count; o200k_base when empty. An unknown model is counted like the catalogue's
+   * fallback.
+   */
   readonly model: string;
 }
 
-/** CountTokensResponse is the answer to CountTokens. */
+/** CountTokensResponse holds the counts. */
 export interface CountTokensResponse {
-  /** tokens are the counts, in order. */
+  /** tokens are the counts, in the order of the texts. */
   readonly tokens: readonly number[];
-  /** exact says that they are the model's own; otherwise they are o200k counts times `ratio`. */
+  /**
+   * exact says that the counts are the model's own. Otherwise they are `vocabulary` counts times `ratio`,
+   * rounded up.
+   */
   readonly exact: boolean;
-  /** vocabulary is what was counted with. */
+  /** vocabulary is what the texts were counted with: "o200k_base" or "cl100k_base". */
   readonly vocabulary: string;
-  /** ratio is what the counts were multiplied with. */
+  /**
+   * ratio is how many of the model's tokens one counted token stands for: what was learned from reported
+   * usage, and until then what the catalogue says; 1 when exact.
+   */
   readonly ratio: number;
-  /** margin is how much of the estimate may be wrong, as a share. */
+  /**
+   * margin is how much more than the estimate the provider may count, as a share of it; 0 when exact. It is
+   * not part of `tokens`.
+   */
   readonly margin: number;
 }
 
-/** ValidateBodyRequest asks what is wrong with a body. */
+/** ValidateBodyRequest asks what is wrong with a request body. */
 export interface ValidateBodyRequest {
-  /** format is whose rules. */
+  /** format is whose rules to check. */
   readonly format: BodyFormat;
-  /** body is the request body, as JSON; at most 256 levels deep. */
+  /** body is the request body as it would be posted: JSON, nested at most 256 levels deep. */
   readonly body: Buffer;
 }
 
-/** ValidateBodyResponse is the answer to ValidateBody. */
+/** ValidateBodyResponse says which rules a body breaks. */
 export interface ValidateBodyResponse {
-  /** problems are the rules that it breaks; none when a provider would take it. At most 100. */
+  /** problems are the rules that it breaks, at most 100; empty when the provider would accept it. */
   readonly problems: readonly BodyProblem[];
 }
 
 /** ListModelsRequest asks for a page of models. */
 export interface ListModelsRequest {
-  /** name_prefix keeps the models whose name begins so. */
+  /** name_prefix keeps the models whose name begins with it; case matters. All when empty. */
   readonly namePrefix: string;
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
 }
 
 /** ListModelsResponse is a page of models. */
 export interface ListModelsResponse {
-  /** models are the page, by name. */
+  /** models are sorted by name. */
   readonly models: readonly ModelInfo[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
 }
 
@@ -495,51 +567,54 @@ export interface ListModelsResponse {
 export interface ModelInfo {
   /** name is the model's name, without a date. */
   readonly name: string;
-  /** provider is whose it is. */
+  /** provider is who serves it; empty when that is not known. */
   readonly provider: string;
-  /** context_tokens is its whole window. */
+  /** context_tokens is the size of its window, input and output together. */
   readonly contextTokens: number;
-  /** input_tokens is what of it may be input, if that is less; absent otherwise. */
+  /** input_tokens is how much of the window may be input; absent when all of it may. */
   readonly inputTokens?:
     | number
     | undefined;
-  /** output_tokens is the most that it answers with. */
+  /** output_tokens is the most that it can answer with. */
   readonly outputTokens: number;
-  /** exact says that its tokens are counted and not estimated. */
+  /** exact says that its tokens are counted with its own vocabulary, and not estimated. */
   readonly exact: boolean;
-  /** ratio is what o200k counts are multiplied with. */
+  /** ratio is how many of its tokens one o200k token stands for; 1 when exact. */
   readonly ratio: number;
-  /** margin is how much of the estimate may be wrong, as a share. */
+  /** margin is how much more than the estimate the provider may count, as a share of it; 0 when exact. */
   readonly margin: number;
-  /** evidence is how many reported usages the ratio comes from; 0 when it is the catalogue's. */
+  /**
+   * evidence is how many reported usages `ratio` and `margin` were learned from; 0 while they are the
+   * catalogue's.
+   */
   readonly evidence: number;
-  /** calibration_version is which calibration it is; 0 when it is the catalogue's. */
+  /** calibration_version grows each time that they change noticeably; 0 while they are the catalogue's. */
   readonly calibrationVersion: number;
   /** cache_kind is how its prompt cache works. */
   readonly cacheKind: CacheKind;
-  /** cache_min_tokens is the shortest prefix that is kept. */
+  /** cache_min_tokens is the shortest prefix that the cache keeps. */
   readonly cacheMinTokens: number;
-  /** cache_ttl_seconds is how long it is kept. */
+  /** cache_ttl_seconds is how long the cache keeps a prefix after its last use. */
   readonly cacheTtlSeconds: number;
-  /** cache_read_price is what a read token costs, as a share of the full price. */
+  /** cache_read_price is what a token read from the cache costs, as a share of the price of an input token. */
   readonly cacheReadPrice: number;
-  /** cache_write_price is what a written token costs, likewise. */
+  /** cache_write_price is what a token written to the cache costs, as a share of the price of an input token. */
   readonly cacheWritePrice: number;
 }
 
-/** GetCacheReportRequest asks what the cache did. */
+/** GetCacheReportRequest asks what the prompt cache did for a session. */
 export interface GetCacheReportRequest {
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
   /** turns is how many of the last turns to look at; 20 when 0. */
   readonly turns: number;
 }
 
-/** GetCacheReportResponse is the answer to GetCacheReport. */
+/** GetCacheReportResponse says what the prompt cache did for a session. */
 export interface GetCacheReportResponse {
-  /** turns are the turns, oldest first. */
+  /** turns are the turns that were looked at, oldest first. */
   readonly turns: readonly CacheTurn[];
-  /** models sums them up per model. */
+  /** models sum up, for each model, the turns that reported their usage. */
   readonly models: readonly CacheUse[];
 }
 
@@ -3230,21 +3305,189 @@ export const GetCacheReportResponse: MessageFns<GetCacheReportResponse> = {
 };
 
 /**
- * AssemblyService answers: what exactly should the model see now?
+ * AssemblyService decides exactly what a model should see next, and keeps a record of it.
  *
- * A context is a function of what is stored, of the request, of the server's settings and of the clock: the same
- * give the same bytes.
+ * A context depends on what is stored, on the request, on the server's settings and texts, and on the clock.
+ * If all of these are the same, its bytes are the same. The rules that LedgerService states for every RPC
+ * hold here as well.
+ */
+export type AssemblyServiceDefinition = typeof AssemblyServiceDefinition;
+export const AssemblyServiceDefinition = {
+  name: "AssemblyService",
+  fullName: "quire.v1.AssemblyService",
+  methods: {
+    /**
+     * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
+     * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
+     * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
+     * assembly of its own, with its own id.
+     *
+     * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
+     * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
+     * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
+     * deadline allows, never fails the assembly: history is cut instead.
+     *
+     * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
+     * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
+     * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
+     * head).
+     */
+    assemble: {
+      name: "Assemble",
+      requestType: AssembleRequest as typeof AssembleRequest,
+      requestStream: false,
+      responseType: AssembleResponse as typeof AssembleResponse,
+      responseStream: true,
+      options: {},
+    },
+    /**
+     * BuildContext does the same as Assemble and returns the whole context in one response.
+     *
+     * Errors: those of Assemble.
+     */
+    buildContext: {
+      name: "BuildContext",
+      requestType: BuildContextRequest as typeof BuildContextRequest,
+      requestStream: false,
+      responseType: BuildContextResponse as typeof BuildContextResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
+     * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
+     * Once per turn.
+     *
+     * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
+     * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
+     * COMPACTION_FAILED; COMPACTION_OUTDATED.
+     */
+    reportOverflow: {
+      name: "ReportOverflow",
+      requestType: ReportOverflowRequest as typeof ReportOverflowRequest,
+      requestStream: false,
+      responseType: ReportOverflowResponse as typeof ReportOverflowResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetReceipt returns the record of an assembly. Receipts are kept for a week unless the operator chose
+     * another time.
+     *
+     * Errors: RECEIPT_NOT_FOUND.
+     */
+    getReceipt: {
+      name: "GetReceipt",
+      requestType: GetReceiptRequest as typeof GetReceiptRequest,
+      requestStream: false,
+      responseType: GetReceiptResponse as typeof GetReceiptResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * CompareReceipts finds the first byte in which two contexts differ, and says what caused the difference.
+     *
+     * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED.
+     */
+    compareReceipts: {
+      name: "CompareReceipts",
+      requestType: CompareReceiptsRequest as typeof CompareReceiptsRequest,
+      requestStream: false,
+      responseType: CompareReceiptsResponse as typeof CompareReceiptsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ReplayContext makes a past context again from what its receipt names: the same bytes, or an error.
+     *
+     * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something that it needs is no longer kept).
+     */
+    replayContext: {
+      name: "ReplayContext",
+      requestType: ReplayContextRequest as typeof ReplayContextRequest,
+      requestStream: false,
+      responseType: ReplayContextResponse as typeof ReplayContextResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** CountTokens counts texts in a model's tokens, by the ratio that budgets use. It writes nothing. */
+    countTokens: {
+      name: "CountTokens",
+      requestType: CountTokensRequest as typeof CountTokensRequest,
+      requestStream: false,
+      responseType: CountTokensResponse as typeof CountTokensResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ValidateBody says which of a provider's rules a request body breaks, whoever made the body. It reads and
+     * writes nothing that is stored.
+     *
+     * Errors: INVALID_FIELD (the body is nested too deep).
+     */
+    validateBody: {
+      name: "ValidateBody",
+      requestType: ValidateBodyRequest as typeof ValidateBodyRequest,
+      requestStream: false,
+      responseType: ValidateBodyResponse as typeof ValidateBodyResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListModels returns what is known of models, by name, one page at a time: limits, cache rules, and how
+     * their tokens are counted. They are the models of the catalogue, and others for which usage was reported.
+     *
+     * Errors: PAGE_TOKEN_INVALID.
+     */
+    listModels: {
+      name: "ListModels",
+      requestType: ListModelsRequest as typeof ListModelsRequest,
+      requestStream: false,
+      responseType: ListModelsResponse as typeof ListModelsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetCacheReport compares, for the last turns of a session's thread, what was predicted of the provider's
+     * prompt cache with what the provider reported.
+     *
+     * Errors: SESSION_NOT_FOUND.
+     */
+    getCacheReport: {
+      name: "GetCacheReport",
+      requestType: GetCacheReportRequest as typeof GetCacheReportRequest,
+      requestStream: false,
+      responseType: GetCacheReportResponse as typeof GetCacheReportResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
+/**
+ * AssemblyService decides exactly what a model should see next, and keeps a record of it.
+ *
+ * A context depends on what is stored, on the request, on the server's settings and texts, and on the clock.
+ * If all of these are the same, its bytes are the same. The rules that LedgerService states for every RPC
+ * hold here as well.
  */
 export type AssemblyServiceService = typeof AssemblyServiceService;
 export const AssemblyServiceService = {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
-   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
+   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
+   * assembly of its own, with its own id.
    *
-   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
-   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
-   * task).
+   * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
+   * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
+   * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
+   * deadline allows, never fails the assembly: history is cut instead.
+   *
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
+   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
+   * head).
    */
   assemble: {
     path: "/quire.v1.AssemblyService/Assemble" as const,
@@ -3256,7 +3499,7 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): AssembleResponse => AssembleResponse.decode(value),
   },
   /**
-   * BuildContext does the same and answers with the whole context at once.
+   * BuildContext does the same as Assemble and returns the whole context in one response.
    *
    * Errors: those of Assemble.
    */
@@ -3271,11 +3514,13 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): BuildContextResponse => BuildContextResponse.decode(value),
   },
   /**
-   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
-   * available, once per turn; then the context is to be assembled again.
+   * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
+   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
+   * Once per turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
-   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
+   * COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow: {
     path: "/quire.v1.AssemblyService/ReportOverflow" as const,
@@ -3289,7 +3534,8 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): ReportOverflowResponse => ReportOverflowResponse.decode(value),
   },
   /**
-   * GetReceipt reads the record of an assembly.
+   * GetReceipt returns the record of an assembly. Receipts are kept for a week unless the operator chose
+   * another time.
    *
    * Errors: RECEIPT_NOT_FOUND.
    */
@@ -3303,7 +3549,7 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): GetReceiptResponse => GetReceiptResponse.decode(value),
   },
   /**
-   * CompareReceipts says where the second context first differs from the first one, and what caused it.
+   * CompareReceipts finds the first byte in which two contexts differ, and says what caused the difference.
    *
    * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED.
    */
@@ -3319,9 +3565,9 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): CompareReceiptsResponse => CompareReceiptsResponse.decode(value),
   },
   /**
-   * ReplayContext makes a past context again, byte for byte, from what its receipt names.
+   * ReplayContext makes a past context again from what its receipt names: the same bytes, or an error.
    *
-   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something it needs is no longer kept).
+   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something that it needs is no longer kept).
    */
   replayContext: {
     path: "/quire.v1.AssemblyService/ReplayContext" as const,
@@ -3333,7 +3579,7 @@ export const AssemblyServiceService = {
       Buffer.from(ReplayContextResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReplayContextResponse => ReplayContextResponse.decode(value),
   },
-  /** CountTokens counts texts as a model would. */
+  /** CountTokens counts texts in a model's tokens, by the ratio that budgets use. It writes nothing. */
   countTokens: {
     path: "/quire.v1.AssemblyService/CountTokens" as const,
     requestStream: false as const,
@@ -3343,7 +3589,12 @@ export const AssemblyServiceService = {
     responseSerialize: (value: CountTokensResponse): Buffer => Buffer.from(CountTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CountTokensResponse => CountTokensResponse.decode(value),
   },
-  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  /**
+   * ValidateBody says which of a provider's rules a request body breaks, whoever made the body. It reads and
+   * writes nothing that is stored.
+   *
+   * Errors: INVALID_FIELD (the body is nested too deep).
+   */
   validateBody: {
     path: "/quire.v1.AssemblyService/ValidateBody" as const,
     requestStream: false as const,
@@ -3355,7 +3606,8 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): ValidateBodyResponse => ValidateBodyResponse.decode(value),
   },
   /**
-   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   * ListModels returns what is known of models, by name, one page at a time: limits, cache rules, and how
+   * their tokens are counted. They are the models of the catalogue, and others for which usage was reported.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -3369,7 +3621,8 @@ export const AssemblyServiceService = {
     responseDeserialize: (value: Buffer): ListModelsResponse => ListModelsResponse.decode(value),
   },
   /**
-   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   * GetCacheReport compares, for the last turns of a session's thread, what was predicted of the provider's
+   * prompt cache with what the provider reported.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -3388,59 +3641,76 @@ export const AssemblyServiceService = {
 
 export interface AssemblyServiceServer extends UntypedServiceImplementation {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
-   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
+   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
+   * assembly of its own, with its own id.
    *
-   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
-   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
-   * task).
+   * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
+   * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
+   * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
+   * deadline allows, never fails the assembly: history is cut instead.
+   *
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
+   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
+   * head).
    */
   assemble: handleServerStreamingCall<AssembleRequest, AssembleResponse>;
   /**
-   * BuildContext does the same and answers with the whole context at once.
+   * BuildContext does the same as Assemble and returns the whole context in one response.
    *
    * Errors: those of Assemble.
    */
   buildContext: handleUnaryCall<BuildContextRequest, BuildContextResponse>;
   /**
-   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
-   * available, once per turn; then the context is to be assembled again.
+   * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
+   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
+   * Once per turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
-   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
+   * COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow: handleUnaryCall<ReportOverflowRequest, ReportOverflowResponse>;
   /**
-   * GetReceipt reads the record of an assembly.
+   * GetReceipt returns the record of an assembly. Receipts are kept for a week unless the operator chose
+   * another time.
    *
    * Errors: RECEIPT_NOT_FOUND.
    */
   getReceipt: handleUnaryCall<GetReceiptRequest, GetReceiptResponse>;
   /**
-   * CompareReceipts says where the second context first differs from the first one, and what caused it.
+   * CompareReceipts finds the first byte in which two contexts differ, and says what caused the difference.
    *
    * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED.
    */
   compareReceipts: handleUnaryCall<CompareReceiptsRequest, CompareReceiptsResponse>;
   /**
-   * ReplayContext makes a past context again, byte for byte, from what its receipt names.
+   * ReplayContext makes a past context again from what its receipt names: the same bytes, or an error.
    *
-   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something it needs is no longer kept).
+   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something that it needs is no longer kept).
    */
   replayContext: handleUnaryCall<ReplayContextRequest, ReplayContextResponse>;
-  /** CountTokens counts texts as a model would. */
+  /** CountTokens counts texts in a model's tokens, by the ratio that budgets use. It writes nothing. */
   countTokens: handleUnaryCall<CountTokensRequest, CountTokensResponse>;
-  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  /**
+   * ValidateBody says which of a provider's rules a request body breaks, whoever made the body. It reads and
+   * writes nothing that is stored.
+   *
+   * Errors: INVALID_FIELD (the body is nested too deep).
+   */
   validateBody: handleUnaryCall<ValidateBodyRequest, ValidateBodyResponse>;
   /**
-   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   * ListModels returns what is known of models, by name, one page at a time: limits, cache rules, and how
+   * their tokens are counted. They are the models of the catalogue, and others for which usage was reported.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
   listModels: handleUnaryCall<ListModelsRequest, ListModelsResponse>;
   /**
-   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   * GetCacheReport compares, for the last turns of a session's thread, what was predicted of the provider's
+   * prompt cache with what the provider reported.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -3449,13 +3719,20 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
 
 export interface AssemblyServiceClient extends Client {
   /**
-   * Assemble makes a context and sends it layer by layer: `resolved`, `tools`, `system`, `compaction` where one is needed first, `history` in batches of
-   * about 64 KB oldest first, `current_message`, `completed`. What was sent is final.
+   * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
+   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
+   * assembly of its own, with its own id.
    *
-   * Writes a receipt and, where history no longer fits, a CompactionTurn; nothing if it is a dry run. Concurrent assemblies of one session make one compaction. One
-   * that fails, or takes longer than the deadline allows, never fails the assembly: history is cut instead. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_OPEN, CAPSULE_NOT_FOUND,
-   * WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND, CONTEXT_TOO_LARGE, LANE_EXCEEDED, INVALID_FIELD (no capsule anywhere, a worker without a
-   * task).
+   * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
+   * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
+   * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
+   * deadline allows, never fails the assembly: history is cut instead.
+   *
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
+   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
+   * head).
    */
   assemble(request: AssembleRequest, options?: Partial<CallOptions>): ClientReadableStream<AssembleResponse>;
   assemble(
@@ -3464,7 +3741,7 @@ export interface AssemblyServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<AssembleResponse>;
   /**
-   * BuildContext does the same and answers with the whole context at once.
+   * BuildContext does the same as Assemble and returns the whole context in one response.
    *
    * Errors: those of Assemble.
    */
@@ -3484,11 +3761,13 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: BuildContextResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ReportOverflow says that the model refused a context as too long. The session's thread is compacted so that the whole context is at 40 % of what is
-   * available, once per turn; then the context is to be assembled again.
+   * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
+   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
+   * Once per turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND, SESSION_NOT_FOUND, HEAD_MOVED (the session went on since), OVERFLOW_UNRECOVERABLE (it is the second one for this
-   * turn, or there is nothing left to compact), COMPACTION_FAILED, COMPACTION_OUTDATED.
+   * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
+   * COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow(
     request: ReportOverflowRequest,
@@ -3506,7 +3785,8 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReportOverflowResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetReceipt reads the record of an assembly.
+   * GetReceipt returns the record of an assembly. Receipts are kept for a week unless the operator chose
+   * another time.
    *
    * Errors: RECEIPT_NOT_FOUND.
    */
@@ -3526,7 +3806,7 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetReceiptResponse) => void,
   ): ClientUnaryCall;
   /**
-   * CompareReceipts says where the second context first differs from the first one, and what caused it.
+   * CompareReceipts finds the first byte in which two contexts differ, and says what caused the difference.
    *
    * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED.
    */
@@ -3546,9 +3826,9 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompareReceiptsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ReplayContext makes a past context again, byte for byte, from what its receipt names.
+   * ReplayContext makes a past context again from what its receipt names: the same bytes, or an error.
    *
-   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something it needs is no longer kept).
+   * Errors: RECEIPT_NOT_FOUND, RECEIPT_EXPIRED (something that it needs is no longer kept).
    */
   replayContext(
     request: ReplayContextRequest,
@@ -3565,7 +3845,7 @@ export interface AssemblyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReplayContextResponse) => void,
   ): ClientUnaryCall;
-  /** CountTokens counts texts as a model would. */
+  /** CountTokens counts texts in a model's tokens, by the ratio that budgets use. It writes nothing. */
   countTokens(
     request: CountTokensRequest,
     callback: (error: ServiceError | null, response: CountTokensResponse) => void,
@@ -3581,7 +3861,12 @@ export interface AssemblyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CountTokensResponse) => void,
   ): ClientUnaryCall;
-  /** ValidateBody says which of a provider's rules a request body breaks; any body, whoever made it. Reads and writes nothing. */
+  /**
+   * ValidateBody says which of a provider's rules a request body breaks, whoever made the body. It reads and
+   * writes nothing that is stored.
+   *
+   * Errors: INVALID_FIELD (the body is nested too deep).
+   */
   validateBody(
     request: ValidateBodyRequest,
     callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
@@ -3598,7 +3883,8 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: ValidateBodyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListModels reads what is known of models, by name: limits, cache rules, and how their tokens are counted.
+   * ListModels returns what is known of models, by name, one page at a time: limits, cache rules, and how
+   * their tokens are counted. They are the models of the catalogue, and others for which usage was reported.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -3618,7 +3904,8 @@ export interface AssemblyServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListModelsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetCacheReport compares what was predicted of the prompt cache for the last turns of a session with what providers reported.
+   * GetCacheReport compares, for the last turns of a session's thread, what was predicted of the provider's
+   * prompt cache with what the provider reported.
    *
    * Errors: SESSION_NOT_FOUND.
    */

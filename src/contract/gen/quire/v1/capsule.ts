@@ -13,13 +13,13 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/capsule.proto";
 
-/** CapsuleCause is what made a version of a capsule. */
+/** CapsuleCause is which call made a version of a capsule. */
 export const CapsuleCause = {
   /** UNSPECIFIED - CAPSULE_CAUSE_UNSPECIFIED is never sent. */
   UNSPECIFIED: "CAPSULE_CAUSE_UNSPECIFIED",
-  /** PUT - CAPSULE_CAUSE_PUT is a PutCapsule. */
+  /** PUT - CAPSULE_CAUSE_PUT is PutCapsule. */
   PUT: "CAPSULE_CAUSE_PUT",
-  /** LEARNED - CAPSULE_CAUSE_LEARNED is a RecordOutcome. */
+  /** LEARNED - CAPSULE_CAUSE_LEARNED is RecordOutcome. */
   LEARNED: "CAPSULE_CAUSE_LEARNED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -65,11 +65,11 @@ export function capsuleCauseToNumber(object: CapsuleCause): number {
   }
 }
 
-/** Capsule is one version of an agent's definition. A version never changes; a put makes a new one. */
+/** Capsule is one version of an agent's definition. A version never changes; PutCapsule makes a new one. */
 export interface Capsule {
   /** id is a UUIDv7, the same for all versions. */
   readonly id: string;
-  /** name is the capsule's name, unique in its tenant. */
+  /** name is the capsule's name, which no other capsule has. */
   readonly name: string;
   /** version counts from 1. */
   readonly version: number;
@@ -79,7 +79,7 @@ export interface Capsule {
     | undefined;
   /** hash is the SHA-256 of the body as stored. */
   readonly hash: Buffer;
-  /** cause is what made this version. */
+  /** cause is which call made this version. */
   readonly cause: CapsuleCause;
   /** create_time is when this version was made. */
   readonly createTime: Date | undefined;
@@ -91,131 +91,146 @@ export interface CapsuleBody {
   readonly persona:
     | Persona
     | undefined;
-  /** learned is what was learned from outcomes. A put without it starts with nothing learned. */
+  /**
+   * learned is what was learned from outcomes. A put without it starts with nothing learned; send back what
+   * was read to keep it.
+   */
   readonly learned:
     | Learned
     | undefined;
-  /** governance is what the agent may do. */
+  /** governance is what the agent may do. When absent, nothing is denied and nothing is learned. */
   readonly governance:
     | Governance
     | undefined;
-  /** settings are the capsule's context settings. They are stronger than the server's and weaker than a request's. */
+  /** settings are the capsule's context settings. They override the server's, and a request's override them. */
   readonly settings: ContextSettings | undefined;
 }
 
 /** Persona is who an agent is. */
 export interface Persona {
-  /** core_prompt is the core of its system prompt. */
+  /** core_prompt is the core of the system prompt. `ContextRequest.base_instructions` can take its place. */
   readonly corePrompt: string;
-  /** injection_prompts are put in when their trigger fires. */
+  /** injection_prompts are texts that are put in when their trigger fires, in this order. */
   readonly injectionPrompts: readonly InjectionPrompt[];
-  /** knobs set its strength. Each unset knob is 5. */
+  /** knobs set how capable and how independent the agent is. A knob that is not set counts as 5. */
   readonly knobs:
     | Knobs
     | undefined;
-  /** memory says how it recalls. */
+  /** memory is how the agent recalls. */
   readonly memory:
     | MemorySettings
     | undefined;
   /**
-   * enabled_capabilities are the tools and capabilities that it may use: all of them when absent, none when it is
-   * there without names. What it may not use is not shown in the environment either.
+   * enabled_capabilities are the tools and capabilities that the agent may use: all of them when absent, none
+   * when present without names. What it may not use is not shown in the environment either.
    */
   readonly enabledCapabilities:
     | CapabilityList
     | undefined;
-  /** model is what it runs on unless a request says otherwise. */
+  /** model is the model that the agent uses unless a session or a request names another. */
   readonly model: ModelDefaults | undefined;
 }
 
-/** CapabilityList names tools and capabilities. */
+/** CapabilityList names tools and capabilities. Unlike a plain list it can be absent. */
 export interface CapabilityList {
-  /** names are theirs. */
+  /** names are the names of tools or of capabilities; a tool is meant by either of its two. */
   readonly names: readonly string[];
 }
 
-/** InjectionPrompt is text that is put into the context when its trigger fires. */
+/** InjectionPrompt is a text that is put into the context when its trigger fires. */
 export interface InjectionPrompt {
   /**
-   * trigger names the moment. "start" puts the content into the system prompt; any other one puts it into the
-   * current message of an event that lists the trigger.
+   * trigger is when the text is put in. "start" puts it into the system prompt, after the core prompt; any
+   * other name puts it into the current message of an event that lists the name in `AgentEvent.triggers`.
    */
   readonly trigger: string;
-  /** content is the text. */
+  /** content is the text, put in as it is. */
   readonly content: string;
 }
 
-/** Knobs set an agent's strength, each from 1 to 10. A value out of range is taken as the nearest one in it, and the receipt says so. */
+/**
+ * Knobs set how capable and how independent an agent is, each from 1 to 10. A value out of that range is
+ * taken as the nearest one in it, and every context carries a warning.
+ */
 export interface Knobs {
-  /** intelligence_level sets context size, lanes, temperature and recall. */
+  /**
+   * intelligence_level decides how many tokens a context may use, how the budget is divided, the temperature,
+   * and how many memories are recalled. 5 when absent.
+   */
   readonly intelligenceLevel?:
     | number
     | undefined;
-  /** autonomy_level sets which tools need approval. */
+  /** autonomy_level decides which tool calls need a person's approval; see ToolApproval. 5 when absent. */
   readonly autonomyLevel?:
     | number
     | undefined;
-  /** resource_budget is kept for the engine; Quire hands it on. */
+  /** resource_budget is for the engine: Quire passes it on in ModelConfig and does nothing else with it. */
   readonly resourceBudget?: number | undefined;
 }
 
-/** MemorySettings say how an agent recalls. */
+/** MemorySettings are how an agent recalls. They are passed on in ModelConfig. */
 export interface MemorySettings {
-  /** recall_limit is how many memories to recall at most. By intelligence when unset. */
+  /** recall_limit is how many memories to recall at most. By the intelligence level when absent. */
   readonly recallLimit?:
     | number
     | undefined;
-  /** similarity_threshold is how alike a memory must be. */
+  /** similarity_threshold is how alike a memory must be to be recalled. No threshold when absent. */
   readonly similarityThreshold?: number | undefined;
 }
 
-/** ModelDefaults are what an agent runs on unless a request says otherwise. */
+/** ModelDefaults are the model that an agent uses, and how, unless a session or a request names another. */
 export interface ModelDefaults {
-  /** model is the model's name. */
+  /** model is the name of the model, such as "gpt-4o". */
   readonly model: string;
-  /** provider is the provider's name. */
+  /** provider is who serves the model, such as "openai". The catalogue's when empty. */
   readonly provider: string;
-  /** temperature is how freely the model answers. By intelligence when unset. */
+  /** temperature is how freely the model answers. By the intelligence level when absent. */
   readonly temperature?:
     | number
     | undefined;
-  /** max_tokens is the most that the model may answer with. */
+  /** max_tokens is the most that the model may answer with. When absent, ModelConfig sets no limit. */
   readonly maxTokens?:
     | number
     | undefined;
-  /** thinking is how much it may think. */
+  /** thinking is how much the model may think. When absent, the model's own default holds. */
   readonly thinking: ThinkingSettings | undefined;
 }
 
-/** ThinkingSettings say how much a model may think. */
+/** ThinkingSettings are how much a model may think before it answers. */
 export interface ThinkingSettings {
   /** enabled turns thinking on. */
   readonly enabled: boolean;
-  /** budget_tokens is the most that it may think, if the provider takes a number. */
+  /** budget_tokens is the most tokens that it may think, for models that take a number; 0 when not set. */
   readonly budgetTokens: number;
-  /** effort is the provider's word for it, as in "high". */
+  /**
+   * effort is how hard it should think, in the provider's word, such as "high", for models that take a word;
+   * empty when not set.
+   */
   readonly effort: string;
 }
 
 /** Learned is what was learned from outcomes. */
 export interface Learned {
-  /** lane_preferences divide the budget, if there are any. They are stronger than the division by intelligence. */
+  /**
+   * lane_preferences are how the budget is divided, in place of the division by intelligence level; absent
+   * when nothing was learned.
+   */
   readonly lanePreferences:
     | LaneShares
     | undefined;
-  /** outcomes is how many outcomes they were learned from. */
+  /** outcomes is how many outcomes were recorded. */
   readonly outcomes: number;
 }
 
-/** LaneShares divide a budget: each share from 0 to 1, together 1. */
+/** LaneShares divide a budget. Together they are 1. */
 export interface LaneShares {
-  /** system is the system prompt's share. */
+  /** system is the share of the system prompt. */
   readonly system: number;
-  /** history is the conversation's share. */
+  /** history is the share of the conversation. */
   readonly history: number;
   /** memory is the share of memory and sources. */
   readonly memory: number;
-  /** tools is the share of tool definitions. */
+  /** tools is the share of the tool definitions. */
   readonly tools: number;
   /** buffer is the share of the current message. */
   readonly buffer: number;
@@ -223,9 +238,12 @@ export interface LaneShares {
 
 /** Governance is what an agent may do. */
 export interface Governance {
-  /** learning_allowed lets outcomes move the lane preferences. */
+  /** learning_allowed lets RecordOutcome move the lane preferences. */
   readonly learningAllowed: boolean;
-  /** denied_capabilities are never given, whatever is enabled. */
+  /**
+   * denied_capabilities are tools and capabilities that the agent never gets, even if they are enabled. They
+   * are not shown in the environment either.
+   */
   readonly deniedCapabilities: readonly string[];
 }
 

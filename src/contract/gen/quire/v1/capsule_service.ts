@@ -24,117 +24,120 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/capsule_service.proto";
 
-/** PutCapsuleRequest asks for a new version. */
+/** PutCapsuleRequest asks for a new version of a capsule. */
 export interface PutCapsuleRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** name is the capsule's name. */
   readonly name: string;
-  /** body is the definition. */
+  /** body is the whole definition; nothing is taken from the version before. */
   readonly body:
     | CapsuleBody
     | undefined;
-  /** expected_version, if set, is the latest version as the caller knows it; 0 means that there is none. */
+  /**
+   * expected_version is the latest version as the caller knows it; 0 means that there is no capsule of this
+   * name yet. If that is not so, the call fails. Not checked when absent.
+   */
   readonly expectedVersion?: number | undefined;
 }
 
-/** PutCapsuleResponse is the answer to PutCapsule. */
+/** PutCapsuleResponse holds the new version. */
 export interface PutCapsuleResponse {
   /** capsule is the version that was made. */
   readonly capsule: Capsule | undefined;
 }
 
-/** GetCapsuleRequest asks for one version. */
+/** GetCapsuleRequest asks for one version of a capsule. */
 export interface GetCapsuleRequest {
   /** name is the capsule's name. */
   readonly name: string;
-  /** version is which one; the latest when 0. */
+  /** version is which version to return; the latest when 0. */
   readonly version: number;
 }
 
-/** GetCapsuleResponse is the answer to GetCapsule. */
+/** GetCapsuleResponse holds one version of a capsule. */
 export interface GetCapsuleResponse {
-  /** capsule is the version. */
+  /** capsule is that version. */
   readonly capsule: Capsule | undefined;
 }
 
 /** ListCapsulesRequest asks for a page of capsules. */
 export interface ListCapsulesRequest {
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
 }
 
 /** ListCapsulesResponse is a page of capsules. */
 export interface ListCapsulesResponse {
-  /** capsules are the page. */
+  /** capsules are the latest versions, sorted by name. */
   readonly capsules: readonly Capsule[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
 }
 
 /** DeleteCapsuleRequest asks for a capsule to be removed. */
 export interface DeleteCapsuleRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** name is the capsule's name. */
   readonly name: string;
 }
 
-/** DeleteCapsuleResponse is the answer to DeleteCapsule. */
+/** DeleteCapsuleResponse says what was removed. */
 export interface DeleteCapsuleResponse {
-  /** deleted_versions is how many versions it had. */
+  /** deleted_versions is how many versions the capsule had. */
   readonly deletedVersions: number;
 }
 
-/** ListCapsuleVersionsRequest asks for a page of versions. */
+/** ListCapsuleVersionsRequest asks for a page of a capsule's versions. */
 export interface ListCapsuleVersionsRequest {
   /** name is the capsule's name. */
   readonly name: string;
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
 }
 
-/** ListCapsuleVersionsResponse is a page of versions. */
+/** ListCapsuleVersionsResponse is a page of a capsule's versions. */
 export interface ListCapsuleVersionsResponse {
-  /** capsules are the page. */
+  /** capsules are the versions, newest first. */
   readonly capsules: readonly Capsule[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
 }
 
-/** RecordOutcomeRequest says how a turn went. */
+/** RecordOutcomeRequest says how a turn went, and what it needed. */
 export interface RecordOutcomeRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** capsule is the capsule's name. */
+  /** capsule is the name of the capsule that the turn was made with. */
   readonly capsule: string;
-  /** needed is what the turn made use of in each lane. At least one must be above 0. */
+  /** needed is how many tokens the turn made use of in each lane. Required, with at least one lane above 0. */
   readonly needed:
     | LaneTokens
     | undefined;
-  /** score is how well it went. A better turn teaches more. */
+  /** score is how well the turn went: the better, the larger the step. 0 moves nothing, but is counted. */
   readonly score: number;
 }
 
-/** LaneTokens are tokens in each lane. */
+/** LaneTokens are numbers of tokens, one for each lane. */
 export interface LaneTokens {
-  /** system are the tokens of the system prompt. */
+  /** system is the tokens of the system prompt. */
   readonly system: number;
-  /** history are the tokens of the conversation. */
+  /** history is the tokens of the conversation. */
   readonly history: number;
-  /** memory are the tokens of memory and sources. */
+  /** memory is the tokens of memory and sources. */
   readonly memory: number;
-  /** tools are the tokens of tool definitions. */
+  /** tools is the tokens of the tool definitions. */
   readonly tools: number;
-  /** buffer are the tokens of the current message. */
+  /** buffer is the tokens of the current message. */
   readonly buffer: number;
 }
 
-/** RecordOutcomeResponse is the answer to RecordOutcome. */
+/** RecordOutcomeResponse holds the new version of the capsule. */
 export interface RecordOutcomeResponse {
   /** capsule is the version that was made. */
   readonly capsule: Capsule | undefined;
@@ -1070,16 +1073,114 @@ export const RecordOutcomeResponse: MessageFns<RecordOutcomeResponse> = {
 };
 
 /**
- * CapsuleService keeps agents' definitions, version by version.
+ * CapsuleService keeps the definitions of agents, version by version.
  *
- * Writes carry a `request_id`, as LedgerService describes. A field out of its bounds fails with INVALID_FIELD before anything is read or written.
+ * The rules that LedgerService states for every RPC hold here as well.
+ */
+export type CapsuleServiceDefinition = typeof CapsuleServiceDefinition;
+export const CapsuleServiceDefinition = {
+  name: "CapsuleService",
+  fullName: "quire.v1.CapsuleService",
+  methods: {
+    /**
+     * PutCapsule makes a new version of a capsule, even if nothing in it changed. The first put of a name
+     * creates the capsule.
+     *
+     * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (only with
+     * `expected_version`).
+     */
+    putCapsule: {
+      name: "PutCapsule",
+      requestType: PutCapsuleRequest as typeof PutCapsuleRequest,
+      requestStream: false,
+      responseType: PutCapsuleResponse as typeof PutCapsuleResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetCapsule returns one version of a capsule.
+     *
+     * Errors: CAPSULE_NOT_FOUND.
+     */
+    getCapsule: {
+      name: "GetCapsule",
+      requestType: GetCapsuleRequest as typeof GetCapsuleRequest,
+      requestStream: false,
+      responseType: GetCapsuleResponse as typeof GetCapsuleResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListCapsules returns the latest version of each capsule, by name, one page at a time.
+     *
+     * Errors: PAGE_TOKEN_INVALID.
+     */
+    listCapsules: {
+      name: "ListCapsules",
+      requestType: ListCapsulesRequest as typeof ListCapsulesRequest,
+      requestStream: false,
+      responseType: ListCapsulesResponse as typeof ListCapsulesResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * DeleteCapsule removes a capsule with all its versions. Past contexts can still be replayed: receipts keep
+     * what they need. Assemblies that use the capsule then fail with CAPSULE_NOT_FOUND.
+     *
+     * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND.
+     */
+    deleteCapsule: {
+      name: "DeleteCapsule",
+      requestType: DeleteCapsuleRequest as typeof DeleteCapsuleRequest,
+      requestStream: false,
+      responseType: DeleteCapsuleResponse as typeof DeleteCapsuleResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListCapsuleVersions returns the versions of a capsule, newest first, one page at a time.
+     *
+     * Errors: CAPSULE_NOT_FOUND, PAGE_TOKEN_INVALID.
+     */
+    listCapsuleVersions: {
+      name: "ListCapsuleVersions",
+      requestType: ListCapsuleVersionsRequest as typeof ListCapsuleVersionsRequest,
+      requestStream: false,
+      responseType: ListCapsuleVersionsResponse as typeof ListCapsuleVersionsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * RecordOutcome says how a turn went and what it needed. It moves the capsule's lane preferences a small
+     * step toward that, as a new version; no lane falls below 0.02 or rises above 0.7.
+     *
+     * Atomic; idempotent by `request_id`. The same outcomes in the same order give the same preferences.
+     * Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED.
+     */
+    recordOutcome: {
+      name: "RecordOutcome",
+      requestType: RecordOutcomeRequest as typeof RecordOutcomeRequest,
+      requestStream: false,
+      responseType: RecordOutcomeResponse as typeof RecordOutcomeResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
+/**
+ * CapsuleService keeps the definitions of agents, version by version.
+ *
+ * The rules that LedgerService states for every RPC hold here as well.
  */
 export type CapsuleServiceService = typeof CapsuleServiceService;
 export const CapsuleServiceService = {
   /**
-   * PutCapsule makes a new version of a capsule; the first one makes the capsule.
+   * PutCapsule makes a new version of a capsule, even if nothing in it changed. The first put of a name
+   * creates the capsule.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (with `expected_version`).
+   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (only with
+   * `expected_version`).
    */
   putCapsule: {
     path: "/quire.v1.CapsuleService/PutCapsule" as const,
@@ -1091,7 +1192,7 @@ export const CapsuleServiceService = {
     responseDeserialize: (value: Buffer): PutCapsuleResponse => PutCapsuleResponse.decode(value),
   },
   /**
-   * GetCapsule reads one version.
+   * GetCapsule returns one version of a capsule.
    *
    * Errors: CAPSULE_NOT_FOUND.
    */
@@ -1105,7 +1206,7 @@ export const CapsuleServiceService = {
     responseDeserialize: (value: Buffer): GetCapsuleResponse => GetCapsuleResponse.decode(value),
   },
   /**
-   * ListCapsules reads the latest version of each capsule, by name, a page at a time.
+   * ListCapsules returns the latest version of each capsule, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -1120,7 +1221,8 @@ export const CapsuleServiceService = {
     responseDeserialize: (value: Buffer): ListCapsulesResponse => ListCapsulesResponse.decode(value),
   },
   /**
-   * DeleteCapsule removes a capsule with all its versions. Receipts keep what they need of it.
+   * DeleteCapsule removes a capsule with all its versions. Past contexts can still be replayed: receipts keep
+   * what they need. Assemblies that use the capsule then fail with CAPSULE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND.
    */
@@ -1135,7 +1237,7 @@ export const CapsuleServiceService = {
     responseDeserialize: (value: Buffer): DeleteCapsuleResponse => DeleteCapsuleResponse.decode(value),
   },
   /**
-   * ListCapsuleVersions reads the versions of a capsule, the newest first, a page at a time.
+   * ListCapsuleVersions returns the versions of a capsule, newest first, one page at a time.
    *
    * Errors: CAPSULE_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
@@ -1151,9 +1253,11 @@ export const CapsuleServiceService = {
     responseDeserialize: (value: Buffer): ListCapsuleVersionsResponse => ListCapsuleVersionsResponse.decode(value),
   },
   /**
-   * RecordOutcome says how a turn went and what it needed, and moves the capsule's lane preferences a little toward that, as a new version.
+   * RecordOutcome says how a turn went and what it needed. It moves the capsule's lane preferences a small
+   * step toward that, as a new version; no lane falls below 0.02 or rises above 0.7.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED (its governance does not allow it).
+   * Atomic; idempotent by `request_id`. The same outcomes in the same order give the same preferences.
+   * Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED.
    */
   recordOutcome: {
     path: "/quire.v1.CapsuleService/RecordOutcome" as const,
@@ -1169,48 +1273,55 @@ export const CapsuleServiceService = {
 
 export interface CapsuleServiceServer extends UntypedServiceImplementation {
   /**
-   * PutCapsule makes a new version of a capsule; the first one makes the capsule.
+   * PutCapsule makes a new version of a capsule, even if nothing in it changed. The first put of a name
+   * creates the capsule.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (with `expected_version`).
+   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (only with
+   * `expected_version`).
    */
   putCapsule: handleUnaryCall<PutCapsuleRequest, PutCapsuleResponse>;
   /**
-   * GetCapsule reads one version.
+   * GetCapsule returns one version of a capsule.
    *
    * Errors: CAPSULE_NOT_FOUND.
    */
   getCapsule: handleUnaryCall<GetCapsuleRequest, GetCapsuleResponse>;
   /**
-   * ListCapsules reads the latest version of each capsule, by name, a page at a time.
+   * ListCapsules returns the latest version of each capsule, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
   listCapsules: handleUnaryCall<ListCapsulesRequest, ListCapsulesResponse>;
   /**
-   * DeleteCapsule removes a capsule with all its versions. Receipts keep what they need of it.
+   * DeleteCapsule removes a capsule with all its versions. Past contexts can still be replayed: receipts keep
+   * what they need. Assemblies that use the capsule then fail with CAPSULE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND.
    */
   deleteCapsule: handleUnaryCall<DeleteCapsuleRequest, DeleteCapsuleResponse>;
   /**
-   * ListCapsuleVersions reads the versions of a capsule, the newest first, a page at a time.
+   * ListCapsuleVersions returns the versions of a capsule, newest first, one page at a time.
    *
    * Errors: CAPSULE_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
   listCapsuleVersions: handleUnaryCall<ListCapsuleVersionsRequest, ListCapsuleVersionsResponse>;
   /**
-   * RecordOutcome says how a turn went and what it needed, and moves the capsule's lane preferences a little toward that, as a new version.
+   * RecordOutcome says how a turn went and what it needed. It moves the capsule's lane preferences a small
+   * step toward that, as a new version; no lane falls below 0.02 or rises above 0.7.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED (its governance does not allow it).
+   * Atomic; idempotent by `request_id`. The same outcomes in the same order give the same preferences.
+   * Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED.
    */
   recordOutcome: handleUnaryCall<RecordOutcomeRequest, RecordOutcomeResponse>;
 }
 
 export interface CapsuleServiceClient extends Client {
   /**
-   * PutCapsule makes a new version of a capsule; the first one makes the capsule.
+   * PutCapsule makes a new version of a capsule, even if nothing in it changed. The first put of a name
+   * creates the capsule.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (with `expected_version`).
+   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND and VERSION_MISMATCH (only with
+   * `expected_version`).
    */
   putCapsule(
     request: PutCapsuleRequest,
@@ -1228,7 +1339,7 @@ export interface CapsuleServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutCapsuleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetCapsule reads one version.
+   * GetCapsule returns one version of a capsule.
    *
    * Errors: CAPSULE_NOT_FOUND.
    */
@@ -1248,7 +1359,7 @@ export interface CapsuleServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetCapsuleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListCapsules reads the latest version of each capsule, by name, a page at a time.
+   * ListCapsules returns the latest version of each capsule, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -1268,7 +1379,8 @@ export interface CapsuleServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListCapsulesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteCapsule removes a capsule with all its versions. Receipts keep what they need of it.
+   * DeleteCapsule removes a capsule with all its versions. Past contexts can still be replayed: receipts keep
+   * what they need. Assemblies that use the capsule then fail with CAPSULE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND.
    */
@@ -1288,7 +1400,7 @@ export interface CapsuleServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteCapsuleResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListCapsuleVersions reads the versions of a capsule, the newest first, a page at a time.
+   * ListCapsuleVersions returns the versions of a capsule, newest first, one page at a time.
    *
    * Errors: CAPSULE_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
@@ -1308,9 +1420,11 @@ export interface CapsuleServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListCapsuleVersionsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RecordOutcome says how a turn went and what it needed, and moves the capsule's lane preferences a little toward that, as a new version.
+   * RecordOutcome says how a turn went and what it needed. It moves the capsule's lane preferences a small
+   * step toward that, as a new version; no lane falls below 0.02 or rises above 0.7.
    *
-   * Atomic; idempotent by `request_id`. Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED (its governance does not allow it).
+   * Atomic; idempotent by `request_id`. The same outcomes in the same order give the same preferences.
+   * Errors: CAPSULE_NOT_FOUND, LEARNING_DISABLED.
    */
   recordOutcome(
     request: RecordOutcomeRequest,

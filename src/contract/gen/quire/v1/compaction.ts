@@ -17,15 +17,24 @@ export const protobufFileName = "quire/v1/compaction.proto";
 export const CompactionTrigger = {
   /** UNSPECIFIED - COMPACTION_TRIGGER_UNSPECIFIED is never sent. */
   UNSPECIFIED: "COMPACTION_TRIGGER_UNSPECIFIED",
-  /** CONTEXT_LIMIT - COMPACTION_TRIGGER_CONTEXT_LIMIT is history that did not fit before a turn. */
+  /**
+   * CONTEXT_LIMIT - COMPACTION_TRIGGER_CONTEXT_LIMIT means that history did not fit, or was close to its limit, before a
+   * turn.
+   */
   CONTEXT_LIMIT: "COMPACTION_TRIGGER_CONTEXT_LIMIT",
-  /** OVERFLOW_RECOVERY - COMPACTION_TRIGGER_OVERFLOW_RECOVERY is a model that said that its window was exceeded. */
+  /**
+   * OVERFLOW_RECOVERY - COMPACTION_TRIGGER_OVERFLOW_RECOVERY means that a model refused a context as too long; see
+   * ReportOverflow.
+   */
   OVERFLOW_RECOVERY: "COMPACTION_TRIGGER_OVERFLOW_RECOVERY",
-  /** MANUAL - COMPACTION_TRIGGER_MANUAL is a person's request. */
+  /** MANUAL - COMPACTION_TRIGGER_MANUAL means that Compact was called. */
   MANUAL: "COMPACTION_TRIGGER_MANUAL",
-  /** TOOL_LOOP - COMPACTION_TRIGGER_TOOL_LOOP is history that did not fit inside a turn that goes on. */
+  /**
+   * TOOL_LOOP - COMPACTION_TRIGGER_TOOL_LOOP means that history did not fit, or was close to its limit, inside a turn
+   * that goes on.
+   */
   TOOL_LOOP: "COMPACTION_TRIGGER_TOOL_LOOP",
-  /** BACKGROUND - COMPACTION_TRIGGER_BACKGROUND is a compaction that was prepared in advance. */
+  /** BACKGROUND - COMPACTION_TRIGGER_BACKGROUND means that it was prepared before it was needed. */
   BACKGROUND: "COMPACTION_TRIGGER_BACKGROUND",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -93,13 +102,16 @@ export function compactionTriggerToNumber(object: CompactionTrigger): number {
 export const FloorKind = {
   /** UNSPECIFIED - FLOOR_KIND_UNSPECIFIED is never sent. */
   UNSPECIFIED: "FLOOR_KIND_UNSPECIFIED",
-  /** MEMORY_GAVE_WAY - FLOOR_KIND_MEMORY_GAVE_WAY takes the room that was reserved for memory. */
+  /** MEMORY_GAVE_WAY - FLOOR_KIND_MEMORY_GAVE_WAY gives history the room that was reserved for memory. */
   MEMORY_GAVE_WAY: "FLOOR_KIND_MEMORY_GAVE_WAY",
   /** OVER_TARGET - FLOOR_KIND_OVER_TARGET keeps the last turns whole although a compaction then misses its target. */
   OVER_TARGET: "FLOOR_KIND_OVER_TARGET",
   /** KEEP_TURNS - FLOOR_KIND_KEEP_TURNS keeps fewer of the last turns than the settings ask for; `value` is how many. */
   KEEP_TURNS: "FLOOR_KIND_KEEP_TURNS",
-  /** SPLIT_TURN - FLOOR_KIND_SPLIT_TURN leaves out the first messages of a turn; `value` is the index of the first one that is kept. */
+  /**
+   * SPLIT_TURN - FLOOR_KIND_SPLIT_TURN leaves out the first messages of a turn; `value` is the index of the first one that
+   * is kept.
+   */
   SPLIT_TURN: "FLOOR_KIND_SPLIT_TURN",
   /** ELIDED_RESULTS - FLOOR_KIND_ELIDED_RESULTS puts markers in the place of tool results; `value` is how many. */
   ELIDED_RESULTS: "FLOOR_KIND_ELIDED_RESULTS",
@@ -185,63 +197,88 @@ export function floorKindToNumber(object: FloorKind): number {
 export interface Floor {
   /** kind is which step it was. */
   readonly kind: FloorKind;
-  /** value is how many, or where; absent where the kind says all. */
+  /** value is how many, or where, as the kind says; absent for the other kinds. */
   readonly value?: number | undefined;
 }
 
 /**
- * CompactionTurn carries a summary of older turns and says where the kept part of the thread starts. It hangs off a turn, and applies to every
- * thread that contains that turn; of several the one that hangs off the deepest turn, then the newest, wins. It is never a head and never a
- * parent, it moves nothing, and what it summarizes stays in the ledger.
+ * CompactionTurn carries a summary of older turns, and says where the part of the thread that is kept begins.
+ * It hangs off a turn and applies to every thread that contains that turn; if several do, the one at the
+ * deepest turn applies, and of those the newest. It is never a head and never a parent, and what it
+ * summarizes stays in the ledger.
  */
 export interface CompactionTurn {
-  /** id is a UUIDv7. */
+  /** id is a UUIDv7. GetTurn takes it. */
   readonly id: string;
-  /** session_id is the session through which it was made. */
+  /** session_id is the session that it was made through. */
   readonly sessionId: string;
   /** anchor_turn_id is the turn that it hangs off. */
   readonly anchorTurnId: string;
   /** depth is the depth of that turn; 0 while that turn is open. */
   readonly depth: number;
-  /** summary is what stands for the summarized turns, without the mark that history puts before it. */
+  /**
+   * summary is the text that stands for the summarized turns, without the heading that history puts before
+   * it.
+   */
   readonly summary: string;
-  /** last_summarized_turn_id is the newest turn that is summarized whole; empty when there is none. */
+  /** last_summarized_turn_id is the newest turn that is summarized as a whole; empty when there is none. */
   readonly lastSummarizedTurnId: string;
-  /** first_kept_turn_id is the turn with which the kept part starts. */
+  /** first_kept_turn_id is the turn that the kept part begins with. */
   readonly firstKeptTurnId: string;
-  /** first_kept_message_index is where in that turn it starts; the messages before it are in the summary. */
+  /**
+   * first_kept_message_index is the first message of that turn that is kept; those before it are in the
+   * summary.
+   */
   readonly firstKeptMessageIndex: number;
-  /** summarized_turns is how many turns of the thread the summary stands for, a split one not counted. */
+  /** summarized_turns is how many turns of the thread the summary stands for, not counting one that is split. */
   readonly summarizedTurns: number;
-  /** previous_compaction_id is the compaction whose summary was summarized with the rest; empty when there was none. */
+  /**
+   * previous_compaction_id is the compaction whose summary was folded into this one; empty when there was
+   * none.
+   */
   readonly previousCompactionId: string;
   /** compression_strategy is how the summary was made. */
   readonly compressionStrategy: CompressionStrategy;
-  /** parameters are the strategy's parameters and the limits in force. */
+  /**
+   * parameters are what the strategy was given, such as "keep_turns", "target_tokens" and
+   * "max_summary_tokens".
+   */
   readonly parameters: { [key: string]: string };
-  /** summarizer is who made it, as settings name it; empty for strategies that need none. */
+  /**
+   * summarizer is who made the summary, as settings name it; for a strategy that asks nobody, the strategy's
+   * name, such as "truncate".
+   */
   readonly summarizer: string;
-  /** provider is whose model made it. */
+  /** provider is who serves the summarizer's model; "quire" for what is embedded. */
   readonly provider: string;
-  /** model is the model's name. */
+  /** model is the name of that model; empty where there is none. */
   readonly model: string;
-  /** tokens_before is what history cost before, in o200k tokens. */
+  /**
+   * tokens_before is what history cost before, in o200k tokens; in cl100k tokens if it was made for a model
+   * that counts in those.
+   */
   readonly tokensBefore: number;
-  /** tokens_after is what it cost after, the summary included. */
+  /** tokens_after is what history cost afterwards, the summary included, in the same tokens. */
   readonly tokensAfter: number;
-  /** summary_tokens is what the summary costs as history shows it. */
+  /** summary_tokens is what the summary costs with its heading, in o200k tokens. */
   readonly summaryTokens: number;
-  /** input_tokens is what the summarizer's calls read, by its own count. */
+  /**
+   * input_tokens is what the summarizer's model read in all calls, by its provider's count; 0 when no model
+   * was asked or the count is not known.
+   */
   readonly inputTokens: number;
-  /** output_tokens is what they wrote. */
+  /** output_tokens is what it wrote, likewise. */
   readonly outputTokens: number;
-  /** duration_ms is how long it took. */
+  /** duration_ms is how long summarizing took, in milliseconds. */
   readonly durationMs: number;
   /** trigger is why it was made. */
   readonly trigger: CompactionTrigger;
-  /** instructions are what a person asked for. */
+  /** instructions are what the caller of Compact asked for; empty otherwise. */
   readonly instructions: string;
-  /** floors are the steps in which what is never cut had to give way, in order. */
+  /**
+   * floors are the steps in which what is otherwise never cut had to give way, in order; empty when nothing
+   * had to.
+   */
   readonly floors: readonly Floor[];
   /** failures are the summarizers that were tried before, and why their summaries were not used. */
   readonly failures: readonly SummarizerFailure[];
@@ -249,7 +286,7 @@ export interface CompactionTurn {
   readonly createTime:
     | Date
     | undefined;
-  /** apply_time is since when it applies; absent while it is prepared and not needed yet. */
+  /** apply_time is when it came into force; absent while it is only prepared. */
   readonly applyTime: Date | undefined;
 }
 
@@ -260,86 +297,107 @@ export interface CompactionTurn_ParametersEntry {
 
 /** SummarizerFailure says why a summarizer's work was not used. */
 export interface SummarizerFailure {
-  /** summarizer is its name. */
+  /** summarizer is who was asked, as settings name it. */
   readonly summarizer: string;
-  /** reason is why, in a sentence. */
+  /** reason is what went wrong, in words for people. */
   readonly reason: string;
 }
 
-/** CompactionPlan says what a summary is to stand for. */
+/** CompactionPlan is what a summary has to stand for, and what it must hold. Only the server makes plans. */
 export interface CompactionPlan {
-  /** anchor_turn_id is the turn that the compaction will hang off: 36 characters. */
+  /** anchor_turn_id is the turn that the compaction will hang off. */
   readonly anchorTurnId: string;
-  /** previous_compaction_id is the compaction that the thread already has: at most 36 characters. */
+  /**
+   * previous_compaction_id is the compaction whose summary is folded into the new one; empty when there is
+   * none.
+   */
   readonly previousCompactionId: string;
-  /** last_summarized_turn_id is the newest turn that is summarized whole: at most 36 characters. */
+  /** last_summarized_turn_id is the newest turn that is summarized as a whole; empty when there is none. */
   readonly lastSummarizedTurnId: string;
-  /** first_kept_turn_id is the turn with which the kept part starts: 36 characters. */
+  /** first_kept_turn_id is the turn that the kept part begins with. */
   readonly firstKeptTurnId: string;
-  /** first_kept_message_index is where in that turn it starts. */
+  /** first_kept_message_index is the first message of that turn that is kept. */
   readonly firstKeptMessageIndex: number;
-  /** trigger is why it is needed. */
+  /** trigger is why a compaction is needed. */
   readonly trigger: CompactionTrigger;
-  /** max_summary_tokens is the most that the summary may cost, in o200k tokens: 1 to 1,000,000. */
+  /** max_summary_tokens is the most that the summary may cost, in o200k tokens. */
   readonly maxSummaryTokens: number;
-  /** replaced_tokens is what the summary stands for, in o200k tokens; the summary must be shorter. */
+  /**
+   * replaced_tokens is what the summarized turns cost, in o200k tokens; in cl100k tokens for a model that
+   * counts in those. The summary must be shorter.
+   */
   readonly replacedTokens: number;
-  /** must_keep are identifiers of open work, which the summary must hold as they are: at most 64, each of at most 512 characters. */
+  /**
+   * must_keep are identifiers of open work, such as paths and order numbers. The summary must contain each of
+   * them, character for character.
+   */
   readonly mustKeep: readonly string[];
 }
 
-/** CompactionEvent is what an assembly says about a compaction. */
+/**
+ * CompactionEvent is what an assembly says about a compaction: `started`, then one of the others; or
+ * `finished` alone, when one was prepared.
+ */
 export interface CompactionEvent {
   /** event is what happened. */
   readonly event:
     | //
-    /** started says that history does not fit, or no longer should, and is compacted now. */
+    /**
+     * started says that history is being compacted: it does not fit, or it is close to its limit while the
+     * prompt cache is lost anyway.
+     */
     { readonly $case: "started"; readonly value: CompactionStarted }
     | //
-    /** finished is the compaction that the history begins with. */
+    /** finished is the compaction that the history now begins with. */
     { readonly $case: "finished"; readonly value: CompactionTurn }
     | //
-    /** failed says that history stays as it was and is cut instead. */
+    /** failed says that there is no new compaction, and that history is cut instead. */
     { readonly $case: "failed"; readonly value: CompactionFailed }
     | //
-    /** needed asks the engine for a summary: SubmitCompaction brings it. History is cut meanwhile. */
+    /** needed asks the caller for a summary, which SubmitCompaction brings. Meanwhile history is cut. */
     { readonly $case: "needed"; readonly value: CompactionNeeded }
     | undefined;
 }
 
-/** CompactionStarted begins a compaction. */
+/** CompactionStarted says that a compaction has begun. */
 export interface CompactionStarted {
   /** trigger is why it is made. */
   readonly trigger: CompactionTrigger;
   /** compression_strategy is how the summary is made. */
   readonly compressionStrategy: CompressionStrategy;
-  /** summarizers are who is asked, in order. */
+  /** summarizers are who is asked, in order; empty for strategies that ask nobody. */
   readonly summarizers: readonly string[];
-  /** history_tokens is what history costs now. */
+  /**
+   * history_tokens is what history costs now, in tokens of `TokenBudget.vocabulary`, before the model's
+   * ratio.
+   */
   readonly historyTokens: number;
-  /** target_tokens is what it should cost after. */
+  /** target_tokens is what it should cost afterwards, in the same tokens. */
   readonly targetTokens: number;
 }
 
 /** CompactionFailed says why there is no compaction. */
 export interface CompactionFailed {
-  /** reason is why, in a sentence. */
+  /** reason is what went wrong, in words for people. */
   readonly reason: string;
   /** failures are the summarizers that were tried, and what was wrong with each. */
   readonly failures: readonly SummarizerFailure[];
 }
 
-/** CompactionNeeded asks the engine for a summary. */
+/** CompactionNeeded asks the caller to have its own model write a summary. */
 export interface CompactionNeeded {
-  /** plan_token goes back with SubmitCompaction. It stands for the plan; the server takes only tokens that it made. */
+  /**
+   * plan_token goes back with SubmitCompaction. It stands for the plan; only tokens that the server made for
+   * the session are accepted.
+   */
   readonly planToken: string;
-  /** plan says what the summary is to stand for, and what it must hold. */
+  /** plan is what the summary has to stand for, and what it must hold. */
   readonly plan:
     | CompactionPlan
     | undefined;
-  /** system_prompt is for the model that makes the summary. */
+  /** system_prompt is the system prompt for the model that writes the summary. */
   readonly systemPrompt: string;
-  /** prompt is the message for it, with the conversation in it. */
+  /** prompt is the user message for that model, with the conversation in it. */
   readonly prompt: string;
 }
 

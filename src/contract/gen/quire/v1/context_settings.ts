@@ -11,15 +11,24 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/context_settings.proto";
 
-/** BudgetPolicy is what happens when a lane is over its share. */
+/** BudgetPolicy is what happens when a lane is over its share of the budget. */
 export const BudgetPolicy = {
   /** UNSPECIFIED - BUDGET_POLICY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then ELASTIC. */
   UNSPECIFIED: "BUDGET_POLICY_UNSPECIFIED",
-  /** ELASTIC - BUDGET_POLICY_ELASTIC lets unused share flow on: system and tools to history, history to memory. What may never be cut is not cut. */
+  /**
+   * ELASTIC - BUDGET_POLICY_ELASTIC lets history use what the system prompt, the tools and the current message leave,
+   * except for what is reserved for memory. History that no longer fits is compacted; nothing else is cut.
+   */
   ELASTIC: "BUDGET_POLICY_ELASTIC",
-  /** STRICT_TRUNCATE - BUDGET_POLICY_STRICT_TRUNCATE cuts every lane to its share, and marks each cut. */
+  /**
+   * STRICT_TRUNCATE - BUDGET_POLICY_STRICT_TRUNCATE cuts every lane to its share and marks each cut. Nothing is compacted, and
+   * the system prompt is made anew each time.
+   */
   STRICT_TRUNCATE: "BUDGET_POLICY_STRICT_TRUNCATE",
-  /** STRICT_FAIL - BUDGET_POLICY_STRICT_FAIL fails with LANE_EXCEEDED when a lane is over its share. */
+  /**
+   * STRICT_FAIL - BUDGET_POLICY_STRICT_FAIL fails with LANE_EXCEEDED when a lane is over its share. Nothing is compacted,
+   * and the system prompt is made anew each time.
+   */
   STRICT_FAIL: "BUDGET_POLICY_STRICT_FAIL",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -71,11 +80,15 @@ export function budgetPolicyToNumber(object: BudgetPolicy): number {
   }
 }
 
-/** PrefixPolicy is what happens when something in the system prompt of a session changes. */
+/** PrefixPolicy is what happens when something in a session's system prompt changes. */
 export const PrefixPolicy = {
   /** UNSPECIFIED - PREFIX_POLICY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then STABLE. */
   UNSPECIFIED: "PREFIX_POLICY_UNSPECIFIED",
-  /** STABLE - PREFIX_POLICY_STABLE keeps the system prompt as it is while the prompt cache is warm, and tells the change in the current message. */
+  /**
+   * STABLE - PREFIX_POLICY_STABLE keeps the system prompt as it is while the provider's prompt cache is warm, and
+   * tells the model of the change in the current message. Changes of prime.md, role, permissions, runtime,
+   * tool rules and modes apply at once all the same, and so do changes of tools.
+   */
   STABLE: "PREFIX_POLICY_STABLE",
   /** LIVE - PREFIX_POLICY_LIVE makes the system prompt anew each time. */
   LIVE: "PREFIX_POLICY_LIVE",
@@ -127,15 +140,21 @@ export function prefixPolicyToNumber(object: PrefixPolicy): number {
 export const CompressionStrategy = {
   /** UNSPECIFIED - COMPRESSION_STRATEGY_UNSPECIFIED inherits: from the capsule's settings, then the server's, then SUMMARY. */
   UNSPECIFIED: "COMPRESSION_STRATEGY_UNSPECIFIED",
-  /** SUMMARY - COMPRESSION_STRATEGY_SUMMARY summarizes what no longer fits, with the first of `summarizers` whose summary can be used. */
+  /**
+   * SUMMARY - COMPRESSION_STRATEGY_SUMMARY summarizes what no longer fits, with the first of `summarizers` that gives a
+   * usable summary.
+   */
   SUMMARY: "COMPRESSION_STRATEGY_SUMMARY",
-  /** TRUNCATE - COMPRESSION_STRATEGY_TRUNCATE drops what no longer fits and says how much it was. */
+  /**
+   * TRUNCATE - COMPRESSION_STRATEGY_TRUNCATE drops what no longer fits, and leaves a line that says how many turns there
+   * were and which identifiers of open work were in them.
+   */
   TRUNCATE: "COMPRESSION_STRATEGY_TRUNCATE",
   /** IMPORTANCE - COMPRESSION_STRATEGY_IMPORTANCE keeps the most important messages of what no longer fits. */
   IMPORTANCE: "COMPRESSION_STRATEGY_IMPORTANCE",
   /** TIME_DECAY - COMPRESSION_STRATEGY_TIME_DECAY keeps less of a turn the older it is. */
   TIME_DECAY: "COMPRESSION_STRATEGY_TIME_DECAY",
-  /** WINDOW - COMPRESSION_STRATEGY_WINDOW makes no compaction at all and only cuts. */
+  /** WINDOW - COMPRESSION_STRATEGY_WINDOW makes no compaction: history begins at a later turn instead. */
   WINDOW: "COMPRESSION_STRATEGY_WINDOW",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -199,118 +218,149 @@ export function compressionStrategyToNumber(object: CompressionStrategy): number
   }
 }
 
-/** ContextSettings say how a context is made. What is unset falls to the capsule's settings, then to the server's, then to the default. */
+/**
+ * ContextSettings say how a context is made. A field that is not set inherits: a request's from the capsule,
+ * the capsule's from the server, and the server's is the default given here.
+ */
 export interface ContextSettings {
-  /** include_descriptions puts the descriptions of tools and memory blocks in. True by default. */
+  /** include_descriptions shows the model the descriptions of tools. True by default. */
   readonly includeDescriptions?:
     | boolean
     | undefined;
-  /** include_schemas puts the schemas of tools and memory blocks in. True by default. */
+  /** include_schemas shows the model the schemas of tools' arguments. True by default. */
   readonly includeSchemas?:
     | boolean
     | undefined;
-  /** activity_limit is how many activity entries are shown at most; 10 by default. */
+  /** activity_limit is how many entries of `AgentEvent.activity` are shown at most. 10 by default. */
   readonly activityLimit?:
     | number
     | undefined;
   /** compression_strategy is how history gives way when it no longer fits. */
   readonly compressionStrategy: CompressionStrategy;
-  /** max_messages is a hard cap on history messages. None by default. */
+  /**
+   * max_messages is the most messages that history may have; beyond it, history is compacted or cut. No limit
+   * by default.
+   */
   readonly maxMessages?:
     | number
     | undefined;
-  /** keep_turns is how many of the last turns are never cut; 3 by default. */
+  /**
+   * keep_turns is how many of the last turns stay whole. They give way only if they alone do not fit, and
+   * `floors` says so. 3 by default.
+   */
   readonly keepTurns?:
     | number
     | undefined;
   /** policy is what happens when a lane is over its share. */
   readonly policy: BudgetPolicy;
-  /** reserve_response_tokens are kept for the answer; 8,192 by default, less for small windows. */
+  /**
+   * reserve_response_tokens is how much of the window is kept free for the answer, in the model's tokens. By
+   * default 8,192, or an eighth of the window if that is less.
+   */
   readonly reserveResponseTokens?:
     | number
     | undefined;
-  /** reserve_tool_tokens are kept for tool results; 16,384 by default, less for small windows. */
+  /**
+   * reserve_tool_tokens is how much of the window is kept free for tool results, in the model's tokens. By
+   * default 16,384, or a quarter of the window if that is less.
+   */
   readonly reserveToolTokens?:
     | number
     | undefined;
-  /** model_limits are limits for single models, by name. They are merged model by model, field by field. */
+  /**
+   * model_limits are limits for single models, each model once. Those of request, capsule and server are
+   * merged model by model and field by field.
+   */
   readonly modelLimits: readonly ModelLimits[];
-  /** summarizers are who is asked for a summary, in order, until one gives a summary that can be used. Set and empty, nobody is asked, and history is cut. */
+  /**
+   * summarizers are who is asked for a summary, in order, until one gives a usable summary. Absent inherits,
+   * and "extractive" is the default. A list that is set and empty asks nobody: history is cut.
+   */
   readonly summarizers:
     | SummarizerList
     | undefined;
-  /**
-   * keep_recent, for "truncate", is how many turns are kept at the most when history is cut. As many as fit
-   * by default.
-   */
+  /** keep_recent, for TRUNCATE, is how many turns stay at most when history is cut. By default as many as fit. */
   readonly keepRecent?:
     | number
     | undefined;
   /**
-   * chunk_tokens, for "summary", is how much of the conversation a model is given at once. What its window
-   * takes by default.
+   * chunk_tokens, for SUMMARY, is how much of the conversation a model is given in one call, in o200k tokens.
+   * By default as much as its window takes.
    */
   readonly chunkTokens?:
     | number
     | undefined;
-  /** summarization_model, for "summary", is the model to ask instead of the configured one. */
+  /**
+   * summarization_model, for SUMMARY, is the model that "openai" and "anthropic" ask. By default, and when
+   * empty, the one that the operator configured.
+   */
   readonly summarizationModel?:
     | string
     | undefined;
   /**
-   * half_life_turns, for "time_decay", is after how many turns the share of a turn in the summary halves; 16
-   * by default.
+   * half_life_turns, for TIME_DECAY, is the number of turns after which a turn's share of the summary has
+   * halved. 16 by default.
    */
   readonly halfLifeTurns?:
     | number
     | undefined;
   /**
-   * summary_tokens is the most that a summary may cost, in o200k tokens. A fifth of what history is compacted
-   * to by default, and at most 4,096.
+   * summary_tokens is the most that a summary may cost, in o200k tokens. By default a fifth of what history
+   * is compacted to, and at most 4,096.
    */
   readonly summaryTokens?:
     | number
     | undefined;
   /**
-   * soft_threshold is the share of its room from which on a compaction is prepared in the background, and
-   * made when the prompt cache has gone cold. 1 turns that off; 0.85 by default.
+   * soft_threshold is the share of its room that history may fill before a compaction is prepared in the
+   * background. From there on, history is also compacted as soon as the prompt cache is lost for another
+   * reason. 1 turns this off; 0.85 by default.
    */
   readonly softThreshold?:
     | number
     | undefined;
   /** prefix is what happens when something in the system prompt changes. */
   readonly prefix: PrefixPolicy;
-  /** default_limits are limits for every model, where `model_limits` does not say otherwise. Their `model` is empty. */
+  /**
+   * default_limits are limits for every model, where `model_limits` say nothing else. Their `model` is empty.
+   * They are merged field by field.
+   */
   readonly defaultLimits: ModelLimits | undefined;
 }
 
 /** SummarizerList is a list of summarizers that can be set to empty. */
 export interface SummarizerList {
   /**
-   * names are in the order in which they are asked: "extractive" (embedded, the default), "openai" or
-   * "anthropic" (as the server is configured), "engine" (the caller, by `compaction.needed` and
-   * SubmitCompaction).
+   * names are in the order in which they are asked: "extractive" (embedded), "openai" and "anthropic"
+   * (models, as the operator configured them), "engine" (the caller, through `compaction.needed` and
+   * SubmitCompaction). What the server does not have counts as failed.
    */
   readonly names: readonly string[];
 }
 
-/** ModelLimits are limits for one model, or for all. */
+/** ModelLimits are limits for one model, or for all. A field that is not set changes nothing. */
 export interface ModelLimits {
-  /** model is the model's name, without a date. Empty in `default_limits`, and only there. */
+  /** model is the model's name, without a date such as -20260131. Empty in `default_limits`, and only there. */
   readonly model: string;
-  /** max_tokens is the whole window, if it is another than the catalogue's. */
+  /** max_tokens is the size of the window, in place of the catalogue's. */
   readonly maxTokens?:
     | number
     | undefined;
-  /** memory_tokens is what memory may use, instead of its lane's share. */
+  /** memory_tokens is how much is reserved for memory, in place of its lane's share. */
   readonly memoryTokens?:
     | number
     | undefined;
-  /** history_tokens is what history may use, instead of its lane's share. */
+  /**
+   * history_tokens is the most that history may use. Under the strict policies it takes the place of its
+   * lane's share.
+   */
   readonly historyTokens?:
     | number
     | undefined;
-  /** reserve_response_tokens are kept for the answer. */
+  /**
+   * reserve_response_tokens is how much is kept free for the answer. It is stronger than
+   * `ContextSettings.reserve_response_tokens`.
+   */
   readonly reserveResponseTokens?: number | undefined;
 }
 

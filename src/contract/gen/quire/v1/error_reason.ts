@@ -11,300 +11,401 @@ export const protobufPackage = "quire.v1";
 export const protobufFileName = "quire/v1/error_reason.proto";
 
 /**
- * ErrorReason is the `reason` of the google.rpc.ErrorInfo that every error carries (without the ERROR_REASON_ prefix; the
- * domain is "quire.v1"). Each value states the gRPC code and gives an example of the ErrorInfo.
+ * ErrorReason is why a call failed. Every error is a google.rpc.Status whose details hold an ErrorInfo with
+ * the domain "quire.v1" and one of these reasons, without the ERROR_REASON_ prefix. Each value gives the gRPC
+ * code, what to do about it, and an example of the ErrorInfo with all its metadata.
  */
 export const ErrorReason = {
   /** UNSPECIFIED - ERROR_REASON_UNSPECIFIED is never sent. */
   UNSPECIFIED: "ERROR_REASON_UNSPECIFIED",
   /**
-   * INVALID_FIELD - ERROR_REASON_INVALID_FIELD: a field is out of its bounds. INVALID_ARGUMENT, with a BadRequest that names each such field.
+   * INVALID_FIELD - ERROR_REASON_INVALID_FIELD (INVALID_ARGUMENT) means that a field is out of its bounds, or does not go
+   * with another. A BadRequest names each such field, and says what is wrong with it; `field` is the first of
+   * them. Nothing was written. Correct the request.
    *
    *   { "reason": "INVALID_FIELD", "domain": "quire.v1", "metadata": { "field": "page_size" } }
    */
   INVALID_FIELD: "ERROR_REASON_INVALID_FIELD",
   /**
-   * MALFORMED_REQUEST - ERROR_REASON_MALFORMED_REQUEST: the bytes are not a message of the method. INVALID_ARGUMENT.
+   * MALFORMED_REQUEST - ERROR_REASON_MALFORMED_REQUEST (INVALID_ARGUMENT) means that the bytes are not a request of this method:
+   * they do not decode, or some text in them is not UTF-8. Generate the client from the same version of the
+   * contract as the server's.
    *
    *   { "reason": "MALFORMED_REQUEST", "domain": "quire.v1", "metadata": { "method": "RecordTurn" } }
    */
   MALFORMED_REQUEST: "ERROR_REASON_MALFORMED_REQUEST",
   /**
-   * PAGE_TOKEN_INVALID - ERROR_REASON_PAGE_TOKEN_INVALID: the page token is not one that this list gave. INVALID_ARGUMENT.
+   * PAGE_TOKEN_INVALID - ERROR_REASON_PAGE_TOKEN_INVALID (INVALID_ARGUMENT) means that the page token is not one that this list
+   * returned. Start again without a token.
    *
    *   { "reason": "PAGE_TOKEN_INVALID", "domain": "quire.v1", "metadata": { "field": "page_token" } }
    */
   PAGE_TOKEN_INVALID: "ERROR_REASON_PAGE_TOKEN_INVALID",
   /**
-   * SESSION_NOT_FOUND - ERROR_REASON_SESSION_NOT_FOUND: no session has this label, id or alias. NOT_FOUND.
+   * SESSION_NOT_FOUND - ERROR_REASON_SESSION_NOT_FOUND (NOT_FOUND) means that no session has this label, id or alias. It may have
+   * been deleted.
    *
    *   { "reason": "SESSION_NOT_FOUND", "domain": "quire.v1", "metadata": { "session": "support-42" } }
    */
   SESSION_NOT_FOUND: "ERROR_REASON_SESSION_NOT_FOUND",
   /**
-   * TURN_NOT_FOUND - ERROR_REASON_TURN_NOT_FOUND: there is no such turn. NOT_FOUND.
+   * TURN_NOT_FOUND - ERROR_REASON_TURN_NOT_FOUND (NOT_FOUND) means that there is no turn of this id. It may have been erased
+   * with its session.
    *
-   *   { "reason": "TURN_NOT_FOUND", "domain": "quire.v1", "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001" } }
+   *   { "reason": "TURN_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001" } }
    */
   TURN_NOT_FOUND: "ERROR_REASON_TURN_NOT_FOUND",
   /**
-   * ALIAS_NOT_FOUND - ERROR_REASON_ALIAS_NOT_FOUND: there is no such alias to take away. NOT_FOUND.
+   * ALIAS_NOT_FOUND - ERROR_REASON_ALIAS_NOT_FOUND (NOT_FOUND) means that no session has this alias, so it cannot be removed.
    *
    *   { "reason": "ALIAS_NOT_FOUND", "domain": "quire.v1", "metadata": { "alias": "today" } }
    */
   ALIAS_NOT_FOUND: "ERROR_REASON_ALIAS_NOT_FOUND",
   /**
-   * LABEL_TAKEN - ERROR_REASON_LABEL_TAKEN: another session has this label or alias. ALREADY_EXISTS.
+   * LABEL_TAKEN - ERROR_REASON_LABEL_TAKEN (ALREADY_EXISTS) means that another session has this name, as its label or as an
+   * alias. Choose another label, or use that session.
    *
    *   { "reason": "LABEL_TAKEN", "domain": "quire.v1", "metadata": { "label": "support-42" } }
    */
   LABEL_TAKEN: "ERROR_REASON_LABEL_TAKEN",
   /**
-   * ALIAS_TAKEN - ERROR_REASON_ALIAS_TAKEN: the alias is a session's label, or another session's alias. ALREADY_EXISTS.
+   * ALIAS_TAKEN - ERROR_REASON_ALIAS_TAKEN (ALREADY_EXISTS) means that the name is the label of a session, or another
+   * session's alias. `replace` moves an alias; a label cannot be taken.
    *
    *   { "reason": "ALIAS_TAKEN", "domain": "quire.v1", "metadata": { "alias": "today" } }
    */
   ALIAS_TAKEN: "ERROR_REASON_ALIAS_TAKEN",
   /**
-   * REQUEST_ID_REUSED - ERROR_REASON_REQUEST_ID_REUSED: the request id came before with another body. ALREADY_EXISTS.
+   * REQUEST_ID_REUSED - ERROR_REASON_REQUEST_ID_REUSED (ALREADY_EXISTS) means that this method was called before with the same
+   * request id and another body. Nothing was written. Use a new id for each new request, and the same one
+   * only to repeat a request.
    *
-   *   { "reason": "REQUEST_ID_REUSED", "domain": "quire.v1", "metadata": { "request_id": "r-1", "method": "RecordTurn" } }
+   *   { "reason": "REQUEST_ID_REUSED", "domain": "quire.v1",
+   *     "metadata": { "request_id": "r-1", "method": "RecordTurn" } }
    */
   REQUEST_ID_REUSED: "ERROR_REASON_REQUEST_ID_REUSED",
   /**
-   * HEAD_MOVED - ERROR_REASON_HEAD_MOVED: the session's head is not the parent that the caller names. ABORTED. Read the turns that came
-   * in between, then write again under the new head.
+   * HEAD_MOVED - ERROR_REASON_HEAD_MOVED (ABORTED) means that the session's head is not the turn that the request names:
+   * somebody else wrote first. Nothing was written. Read the turns up to `head_turn_id`, the head as it is
+   * now, then write again under it; or write on a branch with `on_head_moved`.
    *
-   *   { "reason": "HEAD_MOVED", "domain": "quire.v1", "metadata": { "head_turn_id": "0198c0de-0000-7000-8000-000000000002" } }
+   *   { "reason": "HEAD_MOVED", "domain": "quire.v1",
+   *     "metadata": {
+   *       "head_turn_id": "0198c0de-0000-7000-8000-000000000002",
+   *       "session_id": "0198c0de-0000-7000-8000-000000000007"
+   *     } }
    */
   HEAD_MOVED: "ERROR_REASON_HEAD_MOVED",
   /**
-   * UNKNOWN_PARENT - ERROR_REASON_UNKNOWN_PARENT: the parent turn does not exist. INVALID_ARGUMENT.
+   * UNKNOWN_PARENT - ERROR_REASON_UNKNOWN_PARENT (INVALID_ARGUMENT) means that the parent turn does not exist, or was erased.
+   * An open turn whose parent was erased can only be completed as FAILED.
    *
    *   { "reason": "UNKNOWN_PARENT", "domain": "quire.v1", "metadata": { "field": "parent_turn_id" } }
    */
   UNKNOWN_PARENT: "ERROR_REASON_UNKNOWN_PARENT",
   /**
-   * PARENT_NOT_FINISHED - ERROR_REASON_PARENT_NOT_FINISHED: the parent turn is open or failed. INVALID_ARGUMENT.
+   * PARENT_NOT_FINISHED - ERROR_REASON_PARENT_NOT_FINISHED (INVALID_ARGUMENT) means that the parent turn is open or failed, so no
+   * turn can follow it. Complete it first, or use its own parent.
    *
-   *   { "reason": "PARENT_NOT_FINISHED", "domain": "quire.v1", "metadata": { "field": "parent_turn_id", "status": "OPEN" } }
+   *   { "reason": "PARENT_NOT_FINISHED", "domain": "quire.v1",
+   *     "metadata": { "field": "parent_turn_id", "status": "OPEN" } }
    */
   PARENT_NOT_FINISHED: "ERROR_REASON_PARENT_NOT_FINISHED",
   /**
-   * TURN_NOT_FINISHED - ERROR_REASON_TURN_NOT_FINISHED: the turn is open or failed, so it has no thread. FAILED_PRECONDITION.
+   * TURN_NOT_FINISHED - ERROR_REASON_TURN_NOT_FINISHED (FAILED_PRECONDITION) means that the turn is open or failed, and so is in
+   * no thread. Only COMPLETED and AWAITING turns can be forked, read as a thread or made a head.
    *
-   *   { "reason": "TURN_NOT_FINISHED", "domain": "quire.v1", "metadata": { "status": "FAILED" } }
+   *   { "reason": "TURN_NOT_FINISHED", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001", "status": "FAILED" } }
    */
   TURN_NOT_FINISHED: "ERROR_REASON_TURN_NOT_FINISHED",
   /**
-   * TURN_NOT_OPEN - ERROR_REASON_TURN_NOT_OPEN: the turn was finished before. FAILED_PRECONDITION.
+   * TURN_NOT_OPEN - ERROR_REASON_TURN_NOT_OPEN (FAILED_PRECONDITION) means that the turn is finished, and finished turns
+   * never change. Write the messages as a new turn.
    *
-   *   { "reason": "TURN_NOT_OPEN", "domain": "quire.v1", "metadata": { "status": "COMPLETED" } }
+   *   { "reason": "TURN_NOT_OPEN", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001", "status": "COMPLETED" } }
    */
   TURN_NOT_OPEN: "ERROR_REASON_TURN_NOT_OPEN",
   /**
-   * TURN_EMPTY - ERROR_REASON_TURN_EMPTY: a turn without messages cannot be completed, only failed. FAILED_PRECONDITION.
+   * TURN_EMPTY - ERROR_REASON_TURN_EMPTY (FAILED_PRECONDITION) means that the turn has no messages. Add one, or complete
+   * the turn as FAILED.
    *
-   *   { "reason": "TURN_EMPTY", "domain": "quire.v1", "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000003" } }
+   *   { "reason": "TURN_EMPTY", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000003" } }
    */
   TURN_EMPTY: "ERROR_REASON_TURN_EMPTY",
   /**
-   * MESSAGE_COUNT_MISMATCH - ERROR_REASON_MESSAGE_COUNT_MISMATCH: the open turn has another number of messages than expected. ABORTED.
+   * MESSAGE_COUNT_MISMATCH - ERROR_REASON_MESSAGE_COUNT_MISMATCH (ABORTED) means that the open turn does not have as many messages as
+   * the request expects: somebody else wrote to it, or an earlier append arrived after all. Read the turn,
+   * and append what is missing.
    *
-   *   { "reason": "MESSAGE_COUNT_MISMATCH", "domain": "quire.v1", "metadata": { "message_count": "4" } }
+   *   { "reason": "MESSAGE_COUNT_MISMATCH", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001", "message_count": "4" } }
    */
   MESSAGE_COUNT_MISMATCH: "ERROR_REASON_MESSAGE_COUNT_MISMATCH",
   /**
-   * BAD_ROLE_ORDER - ERROR_REASON_BAD_ROLE_ORDER: a message cannot stand where it does. INVALID_ARGUMENT.
+   * BAD_ROLE_ORDER - ERROR_REASON_BAD_ROLE_ORDER (INVALID_ARGUMENT) means that a message of this role cannot stand here. A
+   * turn begins with a USER message, unless it answers what its parent left open; SYSTEM messages come before
+   * all others; and only answers may stand between a call and its result, in which case `open_items` lists
+   * what is open.
    *
    *   { "reason": "BAD_ROLE_ORDER", "domain": "quire.v1", "metadata": { "field": "messages[0].role" } }
    */
   BAD_ROLE_ORDER: "ERROR_REASON_BAD_ROLE_ORDER",
   /**
-   * PART_NOT_ALLOWED - ERROR_REASON_PART_NOT_ALLOWED: a part cannot be in a message of this role. INVALID_ARGUMENT.
+   * PART_NOT_ALLOWED - ERROR_REASON_PART_NOT_ALLOWED (INVALID_ARGUMENT) means that a message of this role cannot hold this kind
+   * of part. Part says which role may hold what.
    *
-   *   { "reason": "PART_NOT_ALLOWED", "domain": "quire.v1", "metadata": { "field": "messages[1].parts[0].tool_call" } }
+   *   { "reason": "PART_NOT_ALLOWED", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[1].parts[0].tool_call" } }
    */
   PART_NOT_ALLOWED: "ERROR_REASON_PART_NOT_ALLOWED",
   /**
-   * ORPHAN_TOOL_RESULT - ERROR_REASON_ORPHAN_TOOL_RESULT: a tool result answers no open call. INVALID_ARGUMENT.
+   * ORPHAN_TOOL_RESULT - ERROR_REASON_ORPHAN_TOOL_RESULT (INVALID_ARGUMENT) means that a tool result answers a call that is not
+   * open. Write the call first: earlier in this turn, or in an AWAITING turn before it.
    *
-   *   { "reason": "ORPHAN_TOOL_RESULT", "domain": "quire.v1", "metadata": { "call_id": "call_9" } }
+   *   { "reason": "ORPHAN_TOOL_RESULT", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[1].parts[0].tool_result.call_id", "call_id": "call_9" } }
    */
   ORPHAN_TOOL_RESULT: "ERROR_REASON_ORPHAN_TOOL_RESULT",
   /**
-   * ORPHAN_APPROVAL_ANSWER - ERROR_REASON_ORPHAN_APPROVAL_ANSWER: an approval answer answers no open request. INVALID_ARGUMENT.
+   * ORPHAN_APPROVAL_ANSWER - ERROR_REASON_ORPHAN_APPROVAL_ANSWER (INVALID_ARGUMENT) means that an approval answer answers a request
+   * that is not open. Write the request first: earlier in this turn, or in an AWAITING turn before it.
    *
-   *   { "reason": "ORPHAN_APPROVAL_ANSWER", "domain": "quire.v1", "metadata": { "approval_id": "ask_9" } }
+   *   { "reason": "ORPHAN_APPROVAL_ANSWER", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[0].parts[0].approval_answer.approval_id", "approval_id": "ask_9" } }
    */
   ORPHAN_APPROVAL_ANSWER: "ERROR_REASON_ORPHAN_APPROVAL_ANSWER",
   /**
-   * DUPLICATE_ANSWER - ERROR_REASON_DUPLICATE_ANSWER: a call or approval is answered a second time. INVALID_ARGUMENT.
+   * DUPLICATE_ANSWER - ERROR_REASON_DUPLICATE_ANSWER (INVALID_ARGUMENT) means that a call or an approval request is answered a
+   * second time. Send one result for each call.
    *
-   *   { "reason": "DUPLICATE_ANSWER", "domain": "quire.v1", "metadata": { "call_id": "call_1" } }
+   *   { "reason": "DUPLICATE_ANSWER", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[2].parts[1].tool_result.call_id", "call_id": "call_1" } }
    */
   DUPLICATE_ANSWER: "ERROR_REASON_DUPLICATE_ANSWER",
   /**
-   * DUPLICATE_CALL - ERROR_REASON_DUPLICATE_CALL: a call id or approval id is used twice in a turn, or while it is open. INVALID_ARGUMENT.
+   * DUPLICATE_CALL - ERROR_REASON_DUPLICATE_CALL (INVALID_ARGUMENT) means that a call id or approval id is used twice in a
+   * turn, or while another with this id is still open. Give each call an id of its own.
    *
-   *   { "reason": "DUPLICATE_CALL", "domain": "quire.v1", "metadata": { "call_id": "call_1" } }
+   *   { "reason": "DUPLICATE_CALL", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[1].parts[1].tool_call.call_id", "call_id": "call_1" } }
    */
   DUPLICATE_CALL: "ERROR_REASON_DUPLICATE_CALL",
   /**
-   * UNANSWERED_CALLS - ERROR_REASON_UNANSWERED_CALLS: calls or approvals are open where they may not be. INVALID_ARGUMENT.
+   * UNANSWERED_CALLS - ERROR_REASON_UNANSWERED_CALLS (INVALID_ARGUMENT) means that calls or approvals are left open where they
+   * must not be. Answer those in `open_items`; or end the turn as AWAITING; or, if they are the parent's,
+   * give them up with `abandon_open_items`.
    *
-   *   { "reason": "UNANSWERED_CALLS", "domain": "quire.v1", "metadata": { "open_items": "call_1,call_2" } }
+   *   { "reason": "UNANSWERED_CALLS", "domain": "quire.v1",
+   *     "metadata": { "field": "messages[1]", "open_items": "call_1,call_2" } }
    */
   UNANSWERED_CALLS: "ERROR_REASON_UNANSWERED_CALLS",
   /**
-   * NO_TASK - ERROR_REASON_NO_TASK: a task status was set on a session that is no sub-agent's. FAILED_PRECONDITION.
+   * NO_TASK - ERROR_REASON_NO_TASK (FAILED_PRECONDITION) means that the request sets a task, or its status, for a
+   * session that is not a sub-agent's.
    *
    *   { "reason": "NO_TASK", "domain": "quire.v1", "metadata": { "session": "support-42" } }
    */
   NO_TASK: "ERROR_REASON_NO_TASK",
   /**
-   * CANCELLED - ERROR_REASON_CANCELLED: the caller went away, and the work was stopped. CANCELLED.
+   * CANCELLED - ERROR_REASON_CANCELLED (CANCELLED) means that the caller cancelled the call or went away, and the work
+   * was stopped. A write may have happened just before; repeat it with the same request id to find out.
    *
    *   { "reason": "CANCELLED", "domain": "quire.v1" }
    */
   CANCELLED: "ERROR_REASON_CANCELLED",
   /**
-   * DEADLINE_EXCEEDED - ERROR_REASON_DEADLINE_EXCEEDED: the caller's deadline passed, and the work was stopped. DEADLINE_EXCEEDED.
+   * DEADLINE_EXCEEDED - ERROR_REASON_DEADLINE_EXCEEDED (DEADLINE_EXCEEDED) means that the caller's deadline passed, or that the
+   * request took too long to arrive, and the work was stopped. A write may have happened just before; repeat
+   * it with the same request id and more time.
    *
    *   { "reason": "DEADLINE_EXCEEDED", "domain": "quire.v1" }
    */
   DEADLINE_EXCEEDED: "ERROR_REASON_DEADLINE_EXCEEDED",
   /**
-   * SHUTTING_DOWN - ERROR_REASON_SHUTTING_DOWN: the server is going down and takes no new work. UNAVAILABLE, with RetryInfo.
+   * SHUTTING_DOWN - ERROR_REASON_SHUTTING_DOWN (UNAVAILABLE, with RetryInfo) means that the server is being stopped. Try
+   * again, at another server or at this one after its restart.
    *
    *   { "reason": "SHUTTING_DOWN", "domain": "quire.v1" }
    */
   SHUTTING_DOWN: "ERROR_REASON_SHUTTING_DOWN",
   /**
-   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE: the database cannot be reached or is full. Nothing was written. UNAVAILABLE, with
-   * RetryInfo.
+   * STORAGE_UNAVAILABLE - ERROR_REASON_STORAGE_UNAVAILABLE (UNAVAILABLE, with RetryInfo) means that the database cannot be reached,
+   * is busy or is full. Nothing was written. Try again later.
    *
    *   { "reason": "STORAGE_UNAVAILABLE", "domain": "quire.v1" }
    */
   STORAGE_UNAVAILABLE: "ERROR_REASON_STORAGE_UNAVAILABLE",
   /**
-   * INTERNAL - ERROR_REASON_INTERNAL: a fault of Quire; the log has the cause under the same `incident`. INTERNAL.
+   * INTERNAL - ERROR_REASON_INTERNAL (INTERNAL) means a fault in Quire. The server's log has the cause, under the same
+   * `incident`.
    *
-   *   { "reason": "INTERNAL", "domain": "quire.v1", "metadata": { "incident": "0198c0de-0000-7000-8000-000000000004" } }
+   *   { "reason": "INTERNAL", "domain": "quire.v1",
+   *     "metadata": { "incident": "0198c0de-0000-7000-8000-000000000004" } }
    */
   INTERNAL: "ERROR_REASON_INTERNAL",
   /**
-   * CAPSULE_NOT_FOUND - ERROR_REASON_CAPSULE_NOT_FOUND: no capsule has this name, or not this version. NOT_FOUND.
+   * CAPSULE_NOT_FOUND - ERROR_REASON_CAPSULE_NOT_FOUND (NOT_FOUND) means that no capsule has this name, or that it has no such
+   * version; `version` is given only if the request names one.
    *
    *   { "reason": "CAPSULE_NOT_FOUND", "domain": "quire.v1", "metadata": { "capsule": "atlas" } }
    */
   CAPSULE_NOT_FOUND: "ERROR_REASON_CAPSULE_NOT_FOUND",
   /**
-   * VERSION_MISMATCH - ERROR_REASON_VERSION_MISMATCH: the latest version is another than expected. ABORTED.
+   * VERSION_MISMATCH - ERROR_REASON_VERSION_MISMATCH (ABORTED) means that the latest version is not the expected one: somebody
+   * else put another. `version` is the latest. Read it, apply the change to it, and put again.
    *
-   *   { "reason": "VERSION_MISMATCH", "domain": "quire.v1", "metadata": { "version": "4" } }
+   *   { "reason": "VERSION_MISMATCH", "domain": "quire.v1",
+   *     "metadata": { "field": "expected_version", "capsule": "atlas", "version": "4" } }
    */
   VERSION_MISMATCH: "ERROR_REASON_VERSION_MISMATCH",
   /**
-   * LEARNING_DISABLED - ERROR_REASON_LEARNING_DISABLED: the capsule's governance does not allow learning. FAILED_PRECONDITION.
+   * LEARNING_DISABLED - ERROR_REASON_LEARNING_DISABLED (FAILED_PRECONDITION) means that the capsule's governance does not allow
+   * learning. Set `learning_allowed` in a new version, or do not record outcomes.
    *
    *   { "reason": "LEARNING_DISABLED", "domain": "quire.v1", "metadata": { "capsule": "atlas" } }
    */
   LEARNING_DISABLED: "ERROR_REASON_LEARNING_DISABLED",
   /**
-   * WORKSPACE_NOT_FOUND - ERROR_REASON_WORKSPACE_NOT_FOUND: no workspace has this name. NOT_FOUND.
+   * WORKSPACE_NOT_FOUND - ERROR_REASON_WORKSPACE_NOT_FOUND (NOT_FOUND) means that no workspace has this name. PutWorkspace creates
+   * it.
    *
    *   { "reason": "WORKSPACE_NOT_FOUND", "domain": "quire.v1", "metadata": { "workspace": "home" } }
    */
   WORKSPACE_NOT_FOUND: "ERROR_REASON_WORKSPACE_NOT_FOUND",
   /**
-   * DOCUMENT_NOT_FOUND - ERROR_REASON_DOCUMENT_NOT_FOUND: the workspace has no such document. NOT_FOUND.
+   * DOCUMENT_NOT_FOUND - ERROR_REASON_DOCUMENT_NOT_FOUND (NOT_FOUND) means that the workspace has no document of this path.
+   * GetWorkspace lists those that it has.
    *
-   *   { "reason": "DOCUMENT_NOT_FOUND", "domain": "quire.v1", "metadata": { "path": "SOUL.md" } }
+   *   { "reason": "DOCUMENT_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "workspace": "home", "path": "SOUL.md" } }
    */
   DOCUMENT_NOT_FOUND: "ERROR_REASON_DOCUMENT_NOT_FOUND",
   /**
-   * TOOLSET_NOT_FOUND - ERROR_REASON_TOOLSET_NOT_FOUND: the workspace has no such toolset. NOT_FOUND.
+   * TOOLSET_NOT_FOUND - ERROR_REASON_TOOLSET_NOT_FOUND (NOT_FOUND) means that the workspace has no toolset of this name.
+   * GetWorkspace lists those that it has.
    *
-   *   { "reason": "TOOLSET_NOT_FOUND", "domain": "quire.v1", "metadata": { "toolset": "default" } }
+   *   { "reason": "TOOLSET_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "workspace": "home", "toolset": "default" } }
    */
   TOOLSET_NOT_FOUND: "ERROR_REASON_TOOLSET_NOT_FOUND",
   /**
-   * LANE_EXCEEDED - ERROR_REASON_LANE_EXCEEDED: a lane is over its share, under STRICT_FAIL. FAILED_PRECONDITION.
+   * LANE_EXCEEDED - ERROR_REASON_LANE_EXCEEDED (FAILED_PRECONDITION) means that a lane is over its share, under STRICT_FAIL.
+   * Shorten what is in the lane, give it a larger share, or choose another policy.
    *
-   *   { "reason": "LANE_EXCEEDED", "domain": "quire.v1", "metadata": { "lane": "system", "tokens": "5000", "limit": "4096" } }
+   *   { "reason": "LANE_EXCEEDED", "domain": "quire.v1",
+   *     "metadata": { "lane": "system", "tokens": "5000", "limit": "4096" } }
    */
   LANE_EXCEEDED: "ERROR_REASON_LANE_EXCEEDED",
   /**
-   * CONTEXT_TOO_LARGE - ERROR_REASON_CONTEXT_TOO_LARGE: what may never be cut does not fit. FAILED_PRECONDITION, with each part's tokens.
+   * CONTEXT_TOO_LARGE - ERROR_REASON_CONTEXT_TOO_LARGE (FAILED_PRECONDITION) means that what is never cut does not fit into what
+   * is available; each part is given with its tokens. Shorten the largest, use a model with a larger window,
+   * or allow more with `max_context_tokens`, the capsule's knobs or smaller reserves. If the reserves alone
+   * take the whole window, the metadata are `available`, `model_limit`, `reserve_response` and
+   * `reserve_tools`.
    *
-   *   { "reason": "CONTEXT_TOO_LARGE", "domain": "quire.v1", "metadata": { "system": "90000", "tools": "40000", "event": "3000", "open_calls": "0", "available": "103424" } }
+   *   { "reason": "CONTEXT_TOO_LARGE", "domain": "quire.v1",
+   *     "metadata": {
+   *       "system": "90000",
+   *       "tools": "40000",
+   *       "event": "3000",
+   *       "open_calls": "0",
+   *       "available": "103424"
+   *     } }
    */
   CONTEXT_TOO_LARGE: "ERROR_REASON_CONTEXT_TOO_LARGE",
   /**
-   * RECEIPT_NOT_FOUND - ERROR_REASON_RECEIPT_NOT_FOUND: there is no such receipt. NOT_FOUND.
+   * RECEIPT_NOT_FOUND - ERROR_REASON_RECEIPT_NOT_FOUND (NOT_FOUND) means that there is no receipt of this assembly: it was a dry
+   * run, its time is up, or its session was deleted.
    *
-   *   { "reason": "RECEIPT_NOT_FOUND", "domain": "quire.v1", "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
+   *   { "reason": "RECEIPT_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
    */
   RECEIPT_NOT_FOUND: "ERROR_REASON_RECEIPT_NOT_FOUND",
   /**
-   * RECEIPT_EXPIRED - ERROR_REASON_RECEIPT_EXPIRED: what the receipt names is no longer kept. FAILED_PRECONDITION.
+   * RECEIPT_EXPIRED - ERROR_REASON_RECEIPT_EXPIRED (FAILED_PRECONDITION) means that the receipt is there, but something that
+   * its context was made from is no longer kept, so it cannot be replayed or compared.
    *
-   *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1", "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
+   *   { "reason": "RECEIPT_EXPIRED", "domain": "quire.v1",
+   *     "metadata": { "assembly_id": "0198c0de-0000-7000-8000-000000000005" } }
    */
   RECEIPT_EXPIRED: "ERROR_REASON_RECEIPT_EXPIRED",
   /**
-   * NOTHING_TO_COMPACT - ERROR_REASON_NOTHING_TO_COMPACT: the thread has no turns that a summary could stand for. FAILED_PRECONDITION.
+   * NOTHING_TO_COMPACT - ERROR_REASON_NOTHING_TO_COMPACT (FAILED_PRECONDITION) means that the thread has no turns that a summary
+   * could stand for: it is short, or `keep_turns` keeps all of it.
    *
-   *   { "reason": "NOTHING_TO_COMPACT", "domain": "quire.v1", "metadata": { "session": "support" } }
+   *   { "reason": "NOTHING_TO_COMPACT", "domain": "quire.v1", "metadata": { "session": "support-42" } }
    */
   NOTHING_TO_COMPACT: "ERROR_REASON_NOTHING_TO_COMPACT",
   /**
-   * COMPACTION_FAILED - ERROR_REASON_COMPACTION_FAILED: no summarizer gave a summary that could be used; the history is as it was. FAILED_PRECONDITION.
+   * COMPACTION_FAILED - ERROR_REASON_COMPACTION_FAILED (FAILED_PRECONDITION) means that no summarizer gave a usable summary; the
+   * metadata say why, for each of them. History is as it was. Ask other summarizers, or fix what these say.
    *
-   *   { "reason": "COMPACTION_FAILED", "domain": "quire.v1", "metadata": { "openai": "timed out after 30000 ms" } }
+   *   { "reason": "COMPACTION_FAILED", "domain": "quire.v1",
+   *     "metadata": { "openai": "openai was not done within 30000 ms." } }
    */
   COMPACTION_FAILED: "ERROR_REASON_COMPACTION_FAILED",
   /**
-   * COMPACTION_OUTDATED - ERROR_REASON_COMPACTION_OUTDATED: the plan no longer fits the thread. ABORTED; assembling again gives another.
+   * COMPACTION_OUTDATED - ERROR_REASON_COMPACTION_OUTDATED (ABORTED) means that the thread has changed since the compaction was
+   * planned; `compaction_id` is the compaction that it has now, or empty. Assemble again: if a compaction is
+   * still needed, it comes with a new plan.
    *
-   *   { "reason": "COMPACTION_OUTDATED", "domain": "quire.v1", "metadata": { "compaction_id": "0198c0de-0000-7000-8000-000000000006" } }
+   *   { "reason": "COMPACTION_OUTDATED", "domain": "quire.v1",
+   *     "metadata": { "compaction_id": "0198c0de-0000-7000-8000-000000000006" } }
    */
   COMPACTION_OUTDATED: "ERROR_REASON_COMPACTION_OUTDATED",
   /**
-   * SUMMARY_REFUSED - ERROR_REASON_SUMMARY_REFUSED: the summary cannot be used. INVALID_ARGUMENT, with a violation that says why.
+   * SUMMARY_REFUSED - ERROR_REASON_SUMMARY_REFUSED (INVALID_ARGUMENT) means that the summary cannot be used; `why` follows the
+   * words "the summary". Have the model write another one, and submit it with the same plan token.
    *
-   *   { "reason": "SUMMARY_REFUSED", "domain": "quire.v1", "metadata": { "why": "drops the identifier W1234567" } }
+   *   { "reason": "SUMMARY_REFUSED", "domain": "quire.v1",
+   *     "metadata": { "field": "summary", "why": "drops the identifier \"W1234567\"" } }
    */
   SUMMARY_REFUSED: "ERROR_REASON_SUMMARY_REFUSED",
   /**
-   * OVERFLOW_UNRECOVERABLE - ERROR_REASON_OVERFLOW_UNRECOVERABLE: the context was too long again for the same turn, or nothing is left to compact. FAILED_PRECONDITION.
+   * OVERFLOW_UNRECOVERABLE - ERROR_REASON_OVERFLOW_UNRECOVERABLE (FAILED_PRECONDITION) means that the context was too long again for
+   * the same turn, or that nothing is left to compact. Shorten the system prompt, the tools or the event, or
+   * use a model with a larger window.
    *
-   *   { "reason": "OVERFLOW_UNRECOVERABLE", "domain": "quire.v1", "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007" } }
+   *   { "reason": "OVERFLOW_UNRECOVERABLE", "domain": "quire.v1",
+   *     "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007" } }
    */
   OVERFLOW_UNRECOVERABLE: "ERROR_REASON_OVERFLOW_UNRECOVERABLE",
   /**
-   * SERVER_BUSY - ERROR_REASON_SERVER_BUSY: the server has as many calls or bytes in work as it takes. RESOURCE_EXHAUSTED, with RetryInfo; nothing was done.
+   * SERVER_BUSY - ERROR_REASON_SERVER_BUSY (RESOURCE_EXHAUSTED, with RetryInfo) means that the server is working on as many
+   * calls or bytes as it takes; `limit` is `concurrent_calls`, `bytes_in_flight` or `bytes_unread`. Try again
+   * later, with the same request id. Nothing was done, except with `bytes_unread`: then the work was done,
+   * but too many responses are waiting for clients that do not read them.
    *
-   *   { "reason": "SERVER_BUSY", "domain": "quire.v1", "metadata": { "limit": "bytes_in_flight", "max": "268435456" } }
+   *   { "reason": "SERVER_BUSY", "domain": "quire.v1",
+   *     "metadata": { "limit": "bytes_in_flight", "max": "268435456" } }
    */
   SERVER_BUSY: "ERROR_REASON_SERVER_BUSY",
   /**
-   * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED: a session has as many watchers, forks or aliases as it may have, or the server as many watchers. `limit` is `watchers`, `forks`, `aliases` or `server_watchers`. RESOURCE_EXHAUSTED; nothing was done.
+   * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED (RESOURCE_EXHAUSTED) means that there are as many of something as there may
+   * be; `limit` is `watchers`, `forks` or `aliases` of the session, or `server_watchers` of the server.
+   * Nothing was done. End, delete or remove some first.
    *
-   *   { "reason": "LIMIT_REACHED", "domain": "quire.v1", "metadata": { "limit": "aliases", "max": "1000", "session": "support" } }
+   *   { "reason": "LIMIT_REACHED", "domain": "quire.v1",
+   *     "metadata": { "limit": "aliases", "max": "1000", "session": "support-42" } }
    */
   LIMIT_REACHED: "ERROR_REASON_LIMIT_REACHED",
   /**
-   * DATABASE_LOST - ERROR_REASON_DATABASE_LOST: the embedded database's file was deleted or replaced under the server. UNAVAILABLE; nothing was written, and nothing will be until the server is started again.
+   * DATABASE_LOST - ERROR_REASON_DATABASE_LOST (UNAVAILABLE) means that the embedded database's file was deleted or replaced
+   * under the server. Nothing was written, and nothing will be until the server is restarted; `why` is
+   * `deleted` or `replaced`.
    *
    *   { "reason": "DATABASE_LOST", "domain": "quire.v1", "metadata": { "why": "replaced" } }
    */
   DATABASE_LOST: "ERROR_REASON_DATABASE_LOST",
   /**
-   * COMMIT_OUTCOME_UNKNOWN - ERROR_REASON_COMMIT_OUTCOME_UNKNOWN: the database was told to commit and did not answer, so the write may or may not
-   * have happened. The same request with the same request_id tells which: it replays the answer, or writes now. Without a
-   * request_id, read before writing again. UNAVAILABLE, with RetryInfo.
+   * COMMIT_OUTCOME_UNKNOWN - ERROR_REASON_COMMIT_OUTCOME_UNKNOWN (UNAVAILABLE, with RetryInfo) means that the database was told to
+   * commit and did not answer, so the write may or may not have happened. Send the same request again with
+   * the same request id: it returns the first response, or writes now. Without a request id, read before you
+   * write again.
    *
    *   { "reason": "COMMIT_OUTCOME_UNKNOWN", "domain": "quire.v1" }
    */

@@ -20,13 +20,16 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/injected_context.proto";
 
-/** InjectedContext says what a model was sent beside the content of a message: not what there was, but what went out. */
+/**
+ * InjectedContext is what a model was sent besides the content of a message. It records what was sent, not
+ * what was stored at that time.
+ */
 export interface InjectedContext {
-  /** system is what the system prompt was made from. Unset where that is no longer known. */
+  /** system is what the system prompt was made from; absent when that is no longer known. */
   readonly system:
     | InjectedSystem
     | undefined;
-  /** event is what the message itself carries. */
+  /** event is what the message itself carries in front of its content. */
   readonly event:
     | InjectedEvent
     | undefined;
@@ -36,21 +39,24 @@ export interface InjectedContext {
   readonly injectTime: Date | undefined;
 }
 
-/** InjectedSystem is what a system prompt was made from. Under a stable prefix these may be older than the newest versions. */
+/**
+ * InjectedSystem is what a system prompt was made from. A prompt that was kept from an earlier context names
+ * the versions that are in it, which may not be the newest.
+ */
 export interface InjectedSystem {
   /** role is the part that the prompt was written for. */
   readonly role: AgentRole;
-  /** persona is the capsule that speaks. */
+  /** persona is the capsule that the prompt was made from. */
   readonly persona:
     | InjectedPersona
     | undefined;
-  /** documents are the workspace's documents in the prompt, in the prompt's order. */
+  /** documents are the workspace's documents in the prompt, in its order. */
   readonly documents: readonly InjectedDocument[];
-  /** environment is the capabilities that the prompt lists. Unset where it lists none. */
+  /** environment is the capabilities that the prompt lists; absent when it lists none. */
   readonly environment:
     | InjectedEnvironment
     | undefined;
-  /** memory are the memory blocks in the prompt. Unset where there are none. */
+  /** memory is the memory blocks in the prompt; absent when there are none. */
   readonly memory:
     | InjectedMemory
     | undefined;
@@ -58,17 +64,17 @@ export interface InjectedSystem {
   readonly hash: Buffer;
 }
 
-/** InjectedPersona is the capsule in a prompt. */
+/** InjectedPersona is the capsule that a prompt was made from. */
 export interface InjectedPersona {
   /** capsule is the capsule's name. */
   readonly capsule: string;
-  /** version is the capsule's version. */
+  /** version is the version that was sent. */
   readonly version: number;
   /** hash is the SHA-256 of that version. */
   readonly hash: Buffer;
 }
 
-/** InjectedDocument is a document in a prompt. */
+/** InjectedDocument is a workspace document in a prompt. */
 export interface InjectedDocument {
   /** path is the document's path in its workspace. */
   readonly path: string;
@@ -80,9 +86,12 @@ export interface InjectedDocument {
 
 /** InjectedEnvironment is the capabilities in a prompt. */
 export interface InjectedEnvironment {
-  /** capability_count is how many of them the role sees: a worker sees those of its scope. */
+  /**
+   * capability_count is how many capabilities the agent saw: those that its capsule allows and, for a worker,
+   * that are in its scope.
+   */
   readonly capabilityCount: number;
-  /** snapshot_time is when the snapshot that they come from was taken. */
+  /** snapshot_time is when the snapshot that they come from was put. */
   readonly snapshotTime:
     | Date
     | undefined;
@@ -96,21 +105,24 @@ export interface InjectedMemory {
   readonly blocks: readonly string[];
 }
 
-/** InjectedEvent is what a message carries before its own content. */
+/** InjectedEvent is what a message carries in front of its content. */
 export interface InjectedEvent {
   /** id is the event's id in the system that it came from. */
   readonly id: string;
-  /** source is what kind of origin it has. */
+  /** source is what kind of thing the event came from. */
   readonly source: EventSource;
-  /** platform is the platform that the model was told of. A worker is told of none. */
+  /** platform is the platform that the model was told; empty when it was told none, as a worker is. */
   readonly platform: string;
-  /** timezone is the zone that it was told. */
+  /** timezone is the time zone that the model was told. */
   readonly timezone: string;
   /** hooks are the names of the hooks whose texts it carries, in order. */
   readonly hooks: readonly string[];
-  /** triggers are the names of the capsule's injection prompts that fired. */
+  /** triggers are the names of the capsule's injection prompts that it carries. */
   readonly triggers: readonly string[];
-  /** updates are the sections of the system prompt of whose changes it tells, in order; "" where it takes earlier updates back. */
+  /**
+   * updates are the sections of the system prompt whose changes it tells, in order; "" for the update that
+   * takes all earlier ones back.
+   */
   readonly updates: readonly string[];
   /** identity is who sent the event. */
   readonly identity: string;
@@ -123,13 +135,13 @@ export interface InjectedEvent_MetadataEntry {
   readonly value: string;
 }
 
-/** InjectedAttachment is a file that a user pointed at. */
+/** InjectedAttachment is a file, or lines of a file, that a user pointed at. */
 export interface InjectedAttachment {
-  /** path is the file. */
+  /** path is where the file is, as the caller wrote it. */
   readonly path: string;
-  /** first_line is where the part begins; 0 for the whole file. */
+  /** first_line is the first line that was meant; 0 for the whole file. */
   readonly firstLine: number;
-  /** last_line is where it ends. */
+  /** last_line is the last line that was meant. */
   readonly lastLine: number;
 }
 

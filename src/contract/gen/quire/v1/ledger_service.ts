@@ -37,7 +37,15 @@ import {
   taskStatusFromJSON,
   taskStatusToNumber,
 } from "./session.js";
-import { AgentResult, Turn, TurnDetails, TurnStatus, turnStatusFromJSON, turnStatusToNumber } from "./turn.js";
+import {
+  AgentResult,
+  TokenUsage,
+  Turn,
+  TurnDetails,
+  TurnStatus,
+  turnStatusFromJSON,
+  turnStatusToNumber,
+} from "./turn.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -47,11 +55,11 @@ export const protobufFileName = "quire/v1/ledger_service.proto";
 export const OnHeadMoved = {
   /** UNSPECIFIED - ON_HEAD_MOVED_UNSPECIFIED means FAIL. */
   UNSPECIFIED: "ON_HEAD_MOVED_UNSPECIFIED",
-  /** FAIL - ON_HEAD_MOVED_FAIL fails with HEAD_MOVED; nothing is written. */
+  /** FAIL - ON_HEAD_MOVED_FAIL fails with HEAD_MOVED, and nothing is written. */
   FAIL: "ON_HEAD_MOVED_FAIL",
   /**
-   * BRANCH - ON_HEAD_MOVED_BRANCH writes the turn under the parent it names and leaves the session's head where it is. ForkSession
-   * makes a session of the branch.
+   * BRANCH - ON_HEAD_MOVED_BRANCH writes the turn under the parent that it names and leaves the session's head where
+   * it is. ForkSession can make a session of the branch.
    */
   BRANCH: "ON_HEAD_MOVED_BRANCH",
   UNRECOGNIZED: "UNRECOGNIZED",
@@ -102,9 +110,12 @@ export function onHeadMovedToNumber(object: OnHeadMoved): number {
 export const HistoryView = {
   /** UNSPECIFIED - HISTORY_VIEW_UNSPECIFIED means FULL. */
   UNSPECIFIED: "HISTORY_VIEW_UNSPECIFIED",
-  /** FULL - HISTORY_VIEW_FULL is every message of the thread. */
+  /** FULL - HISTORY_VIEW_FULL shows every message of the thread. */
   FULL: "HISTORY_VIEW_FULL",
-  /** EFFECTIVE - HISTORY_VIEW_EFFECTIVE is the thread as a model sees it: from its latest compaction on; the whole of it where there is none. */
+  /**
+   * EFFECTIVE - HISTORY_VIEW_EFFECTIVE shows the thread as contexts see it: the summary of its latest compaction, then
+   * the turns that it keeps. Without a compaction it is the same as FULL.
+   */
   EFFECTIVE: "HISTORY_VIEW_EFFECTIVE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -156,7 +167,10 @@ export const TurnScope = {
   UNSPECIFIED: "TURN_SCOPE_UNSPECIFIED",
   /** THREAD - TURN_SCOPE_THREAD is the thread that ends at the session's head. */
   THREAD: "TURN_SCOPE_THREAD",
-  /** WRITTEN - TURN_SCOPE_WRITTEN is every turn written through the session: open and failed ones, branches and turns it was moved away from, too. */
+  /**
+   * WRITTEN - TURN_SCOPE_WRITTEN is every turn written through the session, including open and failed turns, branches,
+   * and turns that the head was moved away from.
+   */
   WRITTEN: "TURN_SCOPE_WRITTEN",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -204,15 +218,18 @@ export function turnScopeToNumber(object: TurnScope): number {
 
 /** CreateSessionRequest asks for a new session. */
 export interface CreateSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** label is the session's name, not in the form of a UUID. The id when left out. */
+  /**
+   * label is the session's name, which must not have the form of a UUID. When left out, the session's id is
+   * its label.
+   */
   readonly label: string;
-  /** workspace_path is the root of its workspace. */
+  /** workspace_path is the root folder of its workspace. */
   readonly workspacePath: string;
   /** metadata are the caller's own tags. */
   readonly metadata: { [key: string]: string };
-  /** sub_agent links a sub-agent's session to the turn that spawned it. */
+  /** sub_agent makes the session a sub-agent's, and says who spawned it and for which task. */
   readonly subAgent:
     | SubAgentLink
     | undefined;
@@ -225,63 +242,66 @@ export interface CreateSessionRequest_MetadataEntry {
   readonly value: string;
 }
 
-/** CreateSessionResponse is the answer to CreateSession. */
+/** CreateSessionResponse holds the new session. */
 export interface CreateSessionResponse {
-  /** session is the session that was made. */
+  /** session is the session that was created. */
   readonly session: Session | undefined;
 }
 
 /** GetSessionRequest asks for one session. */
 export interface GetSessionRequest {
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
 }
 
-/** GetSessionResponse is the answer to GetSession. */
+/** GetSessionResponse holds one session. */
 export interface GetSessionResponse {
-  /** session is the session. */
+  /** session is the session as it is now. */
   readonly session: Session | undefined;
 }
 
-/** ListSessionsRequest asks for a page of sessions. */
+/** ListSessionsRequest asks for a page of sessions. Filters that are set apply together. */
 export interface ListSessionsRequest {
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
-  /** label_prefix keeps the sessions whose label begins so. */
+  /** label_prefix keeps the sessions whose label begins with it; case matters. All when empty. */
   readonly labelPrefix: string;
-  /** parent_session keeps the sub-agents of this session. */
+  /**
+   * parent_session keeps the sub-agents of this session, given by its label, id or alias. All sessions when
+   * empty.
+   */
   readonly parentSession: string;
-  /** task_status keeps the sub-agents whose task is in this state. */
+  /** task_status keeps the sub-agents whose task is in this state. All sessions when UNSPECIFIED. */
   readonly taskStatus: TaskStatus;
 }
 
 /** ListSessionsResponse is a page of sessions. */
 export interface ListSessionsResponse {
-  /** sessions are the page. */
+  /** sessions are newest first, without their `defaults.tools`. */
   readonly sessions: readonly Session[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
 }
 
 /** UpdateSessionRequest asks for changes to a session. What is left out stays as it is. */
 export interface UpdateSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
   /** label is its new name, as in CreateSession. */
   readonly label?:
     | string
     | undefined;
-  /** workspace_path is the new root of its workspace. */
+  /** workspace_path is the new root folder of its workspace. */
   readonly workspacePath?:
     | string
     | undefined;
-  /** set_metadata are tags to set. A session keeps at most 64. */
+  /** set_metadata are tags to add or change. A session has at most 64. */
   readonly setMetadata: { [key: string]: string };
-  /** remove_metadata are the keys of tags to take away. */
+  /** remove_metadata are the keys of tags to remove. A key that is also in `set_metadata` is removed. */
   readonly removeMetadata: readonly string[];
   /** task_status is the new state of a sub-agent's task. */
   readonly taskStatus?:
@@ -291,15 +311,21 @@ export interface UpdateSessionRequest {
   readonly headTurnId?:
     | string
     | undefined;
-  /** expected_head_turn_id is the head as the caller knows it (empty: none); needed with `head_turn_id`. */
+  /**
+   * expected_head_turn_id is the head as the caller knows it; empty means that there is none. Required with
+   * `head_turn_id`, and only allowed with it.
+   */
   readonly expectedHeadTurnId?:
     | string
     | undefined;
-  /** defaults are what it is to remember from now on: what is absent stays, what is empty is forgotten. */
+  /**
+   * defaults are what the session is to remember from now on. What is absent stays as it is; what is set to
+   * empty is forgotten.
+   */
   readonly defaults:
     | SessionDefaults
     | undefined;
-  /** task is a sub-agent's new task. */
+  /** task is a sub-agent's new task. It may be empty unless the sub-agent is a worker. */
   readonly task?: string | undefined;
 }
 
@@ -308,7 +334,7 @@ export interface UpdateSessionRequest_SetMetadataEntry {
   readonly value: string;
 }
 
-/** UpdateSessionResponse is the answer to UpdateSession. */
+/** UpdateSessionResponse holds the changed session. */
 export interface UpdateSessionResponse {
   /** session is the session after the change. */
   readonly session: Session | undefined;
@@ -316,30 +342,30 @@ export interface UpdateSessionResponse {
 
 /** DeleteSessionRequest asks for a session to be erased. */
 export interface DeleteSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
 }
 
-/** DeleteSessionResponse is the answer to DeleteSession. */
+/** DeleteSessionResponse says what was erased. */
 export interface DeleteSessionResponse {
   /** session_id is the id of the session that was erased. */
   readonly sessionId: string;
-  /** erased_turns is the number of turns that were erased with it. */
+  /** erased_turns is how many turns were erased with it. */
   readonly erasedTurns: number;
-  /** kept_turns is the number of turns of its thread that other sessions reach, and that stay. */
+  /** kept_turns is how many turns of its thread stay, because other sessions reach them. */
   readonly keptTurns: number;
 }
 
-/** ForkSessionRequest asks for a session that starts at a turn. */
+/** ForkSessionRequest asks for a session that starts at an existing turn. */
 export interface ForkSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** start is where the fork starts. */
+  /** start is where the fork begins. */
   readonly start:
     | //
-    /** session forks at that session's head. */
+    /** session forks at that session's head; label, id or alias. */
     { readonly $case: "session"; readonly value: string }
     | //
     /** turn_id forks at that turn. */
@@ -347,9 +373,12 @@ export interface ForkSessionRequest {
     | undefined;
   /** label is the new session's name, as in CreateSession. */
   readonly label: string;
-  /** workspace_path is the root of its workspace. */
+  /**
+   * workspace_path is the root folder of its workspace. When left out, it is that of the session that is
+   * forked.
+   */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags. */
+  /** metadata are the caller's own tags. Those of the forked session are not carried over. */
   readonly metadata: { [key: string]: string };
 }
 
@@ -358,83 +387,89 @@ export interface ForkSessionRequest_MetadataEntry {
   readonly value: string;
 }
 
-/** ForkSessionResponse is the answer to ForkSession. */
+/** ForkSessionResponse holds the new session. */
 export interface ForkSessionResponse {
-  /** session is the session that was made. */
+  /** session is the fork. */
   readonly session: Session | undefined;
 }
 
-/** AliasSessionRequest asks for a name to be given or moved. */
+/** AliasSessionRequest asks for a session to get another name. */
 export interface AliasSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** alias is the name, as a label in CreateSession. */
+  /** alias is the name, which must not have the form of a UUID. */
   readonly alias: string;
   /** session is the label, id or alias of the session to name. */
   readonly session: string;
-  /** replace moves an alias that is another session's. */
+  /** replace allows the alias to be taken from another session that has it. */
   readonly replace: boolean;
 }
 
-/** AliasSessionResponse is the answer to AliasSession. */
+/** AliasSessionResponse holds the session that was named. */
 export interface AliasSessionResponse {
-  /** session is the session that now has the alias. */
+  /** session is the session that has the alias now. */
   readonly session: Session | undefined;
 }
 
-/** UnaliasSessionRequest asks for a name to be taken away. */
+/** UnaliasSessionRequest asks for an alias to be removed. */
 export interface UnaliasSessionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** alias is the name. */
+  /** alias is the name to remove. */
   readonly alias: string;
 }
 
-/** UnaliasSessionResponse is the answer to UnaliasSession. */
+/** UnaliasSessionResponse holds the session that lost the alias. */
 export interface UnaliasSessionResponse {
-  /** session is the session that lost the alias. */
+  /** session is the session, with the aliases that it still has. */
   readonly session: Session | undefined;
 }
 
-/** RecordTurnRequest asks for a whole turn to be written. Its messages are `messages`, then those of `result`: 1 to 4,096 together. */
+/**
+ * RecordTurnRequest asks for a whole turn to be written. Its messages are `messages` followed by those of
+ * `result`: 1 to 4,096 in all.
+ */
 export interface RecordTurnRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it; absent or empty when it has no turns. */
+  /**
+   * parent_turn_id is the session's head as the caller knows it; absent or empty when the session has no
+   * turns.
+   */
   readonly parentTurnId?:
     | string
     | undefined;
-  /** on_head_moved is what to do when the head is another. */
+  /** on_head_moved is what to do when the session's head is not `parent_turn_id`. */
   readonly onHeadMoved: OnHeadMoved;
-  /** details say what the turn is. */
+  /** details describe the turn. What they leave out is taken from the assembly, if `assembly_id` names one. */
   readonly details:
     | TurnDetails
     | undefined;
   /** messages are what went in: usually the user's message. */
   readonly messages: readonly Message[];
-  /** result is what the engine returned. */
+  /** result is what the engine returned; absent when there is nothing to add. */
   readonly result:
     | AgentResult
     | undefined;
-  /** status is COMPLETED (when left out), AWAITING or FAILED. */
+  /** status is how the turn ends: COMPLETED (also when left out), AWAITING or FAILED. */
   readonly status: TurnStatus;
   /**
-   * abandon_open_items lets the turn go on although calls or approvals of an AWAITING parent are not answered by it. They
-   * stay unanswered for good.
+   * abandon_open_items lets the turn leave tool calls or approvals of an AWAITING parent unanswered for good.
+   * Without it they must be answered before anything else is said.
    */
   readonly abandonOpenItems: boolean;
   /**
-   * assembly_id is the assembly that the turn answers to. What was sent as context before the user's content
-   * is kept with the turn's first USER message, unless that has context of its own. What `details` leave out
-   * is taken from the assembly: role, model, provider, toolset, permissions, source event and workspace path.
-   * An assembly of another session is refused with INVALID_FIELD.
+   * assembly_id is the assembly whose context the turn answers. What was sent in front of the user's content
+   * is then kept with the turn's first USER message, unless that message brings its own, and the session's
+   * next context can begin as this one did. What `details` leave out is taken from the assembly: role, model,
+   * provider, toolset, permissions, source event and workspace path.
    */
   readonly assemblyId?: string | undefined;
 }
 
-/** RecordTurnResponse is the answer to RecordTurn. */
+/** RecordTurnResponse says what was written. */
 export interface RecordTurnResponse {
   /** turn is the turn that was written. */
   readonly turn:
@@ -442,70 +477,90 @@ export interface RecordTurnResponse {
     | undefined;
   /** message_ids are the ids of its messages, in order. */
   readonly messageIds: readonly string[];
-  /** head_turn_id is the session's head after the call. */
+  /** head_turn_id is the session's head after the call; empty when it has none. */
   readonly headTurnId: string;
-  /** branched says that the head had moved and the turn stands on a branch of its own. */
+  /**
+   * branched says that the head had moved, and that the turn was written on a branch instead of becoming the
+   * head.
+   */
   readonly branched: boolean;
-  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  /** warnings are sentences for people, such as that the named assembly is no longer known. */
   readonly warnings: readonly string[];
 }
 
 /** BeginTurnRequest asks for a turn to be opened. */
 export interface BeginTurnRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
-  /** parent_turn_id is the session's head as the caller knows it; absent or empty when it has no turns. */
+  /**
+   * parent_turn_id is the session's head as the caller knows it; absent or empty when the session has no
+   * turns.
+   */
   readonly parentTurnId?:
     | string
     | undefined;
-  /** on_head_moved is what to do when the head is another. */
+  /** on_head_moved is what to do when the session's head is not `parent_turn_id`. */
   readonly onHeadMoved: OnHeadMoved;
-  /** details say what the turn is. */
+  /** details describe the turn. What they leave out is taken from the assembly, if `assembly_id` names one. */
   readonly details:
     | TurnDetails
     | undefined;
   /** messages are the first messages. There may be none yet. */
   readonly messages: readonly Message[];
-  /** abandon_open_items lets the turn go on although calls or approvals of an AWAITING parent are not answered by it. */
+  /**
+   * abandon_open_items lets the turn leave what an AWAITING parent left open unanswered for good, as in
+   * RecordTurn.
+   */
   readonly abandonOpenItems: boolean;
-  /** assembly_id is the assembly that the turn answers to, as in RecordTurn. */
+  /** assembly_id is the assembly whose context the turn answers, as in RecordTurn. */
   readonly assemblyId?: string | undefined;
 }
 
-/** BeginTurnResponse is the answer to BeginTurn. */
+/** BeginTurnResponse holds the turn that was opened. */
 export interface BeginTurnResponse {
-  /** turn is the open turn. */
+  /** turn is the open turn. Its id is what AppendMessages and CompleteTurn take. */
   readonly turn:
     | Turn
     | undefined;
   /** message_ids are the ids of its messages, in order. */
   readonly messageIds: readonly string[];
-  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  /** warnings are sentences for people, such as that the named assembly is no longer known. */
   readonly warnings: readonly string[];
 }
 
 /** AppendMessagesRequest asks for messages to be added to an open turn. */
 export interface AppendMessagesRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** turn_id is the open turn. */
   readonly turnId: string;
-  /** messages are what to add. */
+  /** messages are added after those that the turn has. */
   readonly messages: readonly Message[];
-  /** expected_message_count, if set, is how many messages the turn must have before. */
+  /**
+   * expected_message_count is how many messages the turn has, as the caller knows it; if it has another
+   * number, the call fails with MESSAGE_COUNT_MISMATCH. Not checked when absent.
+   */
   readonly expectedMessageCount?:
     | number
     | undefined;
   /**
-   * assembly_id is the assembly that the messages answer to, if it is another than the turn's, as in
-   * RecordTurn. What a compaction inside a tool loop changed is known to the next context by it.
+   * assembly_id is the assembly whose context these messages answer, if it is not the one that the turn began
+   * with. The session's next context then begins as that one did, for example after a compaction inside a
+   * tool loop. Absent when no new context was assembled.
    */
-  readonly assemblyId?: string | undefined;
+  readonly assemblyId?:
+    | string
+    | undefined;
+  /**
+   * usage, if set, is what the provider charged for the model call that the messages come from. It is kept as
+   * a call of the model and provider of the assembly that the request names, else of the turn's.
+   */
+  readonly usage: TokenUsage | undefined;
 }
 
-/** AppendMessagesResponse is the answer to AppendMessages. */
+/** AppendMessagesResponse says what was added. */
 export interface AppendMessagesResponse {
   /** turn is the turn after the call. */
   readonly turn:
@@ -513,29 +568,32 @@ export interface AppendMessagesResponse {
     | undefined;
   /** message_ids are the ids of the messages that were added, in order. */
   readonly messageIds: readonly string[];
-  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  /** warnings are sentences for people, such as that the named assembly is no longer known. */
   readonly warnings: readonly string[];
 }
 
 /** CompleteTurnRequest asks for an open turn to be finished. */
 export interface CompleteTurnRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** turn_id is the open turn. */
   readonly turnId: string;
-  /** status is COMPLETED (when left out), AWAITING or FAILED. */
+  /** status is how the turn ends: COMPLETED (also when left out), AWAITING or FAILED. */
   readonly status: TurnStatus;
-  /** result is what the engine returned; its messages are added to the turn first. */
+  /**
+   * result is what the engine returned; its messages are added to the turn first. Absent when there is
+   * nothing to add.
+   */
   readonly result:
     | AgentResult
     | undefined;
   /** on_head_moved is what to do when the session's head is no longer the turn's parent. */
   readonly onHeadMoved: OnHeadMoved;
-  /** assembly_id is the assembly that the last messages answer to, as in AppendMessages. */
+  /** assembly_id is the assembly whose context the last messages answer, as in AppendMessages. */
   readonly assemblyId?: string | undefined;
 }
 
-/** CompleteTurnResponse is the answer to CompleteTurn. */
+/** CompleteTurnResponse says how the turn ended. */
 export interface CompleteTurnResponse {
   /** turn is the finished turn. */
   readonly turn:
@@ -543,73 +601,76 @@ export interface CompleteTurnResponse {
     | undefined;
   /** message_ids are the ids of the messages that were added, in order. */
   readonly messageIds: readonly string[];
-  /** head_turn_id is the session's head after the call. */
+  /** head_turn_id is the session's head after the call; empty when it has none. */
   readonly headTurnId: string;
-  /** branched says that the head had moved and the turn stands on a branch of its own. */
+  /**
+   * branched says that the head had moved, and that the turn was written on a branch instead of becoming the
+   * head.
+   */
   readonly branched: boolean;
-  /** warnings are what the caller should know, such as that the assembly which the request names is no longer known. */
+  /** warnings are sentences for people, such as that the named assembly is no longer known. */
   readonly warnings: readonly string[];
 }
 
-/** GetTurnRequest asks for one turn. */
+/** GetTurnRequest asks for one turn or compaction. */
 export interface GetTurnRequest {
-  /** turn_id is the turn. */
+  /** turn_id is the id of a turn or of a compaction. */
   readonly turnId: string;
 }
 
-/** GetTurnResponse is the answer to GetTurn. */
+/** GetTurnResponse holds the turn or the compaction. */
 export interface GetTurnResponse {
   /** found is what has this id. */
   readonly found:
     | //
-    /** turn is the turn, with all of its messages. */
-    { readonly $case: "turn"; readonly value: RecordedTurn }
+    /** recorded is a turn, with all its messages. */
+    { readonly $case: "recorded"; readonly value: RecordedTurn }
     | //
-    /** compaction is the compaction. */
+    /** compaction is a compaction, with its summary. */
     { readonly $case: "compaction"; readonly value: CompactionTurn }
     | undefined;
 }
 
 /** RecordedTurn is a turn with its messages. */
 export interface RecordedTurn {
-  /** turn is the turn. */
+  /** turn describes it, in whatever state it is. */
   readonly turn:
     | Turn
     | undefined;
-  /** result is all of the turn's messages with its calls, usage, stop reason and error. */
+  /** result holds all messages of the turn, its tool calls with their results, usage, stop reason and error. */
   readonly result: AgentResult | undefined;
 }
 
 /** ListTurnsRequest asks for a page of a session's turns. */
 export interface ListTurnsRequest {
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
   /** scope is which turns to list. */
   readonly scope: TurnScope;
-  /** statuses keeps the turns in these states. All when left out. */
+  /** statuses keep the turns that are in one of these states. All when empty. */
   readonly statuses: readonly TurnStatus[];
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
 }
 
 /** ListTurnsResponse is a page of turns. */
 export interface ListTurnsResponse {
-  /** turns are the page. */
+  /** turns are newest first. */
   readonly turns: readonly Turn[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
-  /** compactions are those that hang off the turns of the page, the newest first. */
+  /** compactions are those in force that hang off the turns of this page, newest first. */
   readonly compactions: readonly CompactionTurn[];
 }
 
 /** StreamHistoryRequest asks for the messages of a thread. */
 export interface StreamHistoryRequest {
-  /** thread is whose history to read. */
+  /** thread is whose messages to read. */
   readonly thread:
     | //
-    /** session reads the thread that ends at that session's head. */
+    /** session reads the thread that ends at that session's head; label, id or alias. */
     { readonly $case: "session"; readonly value: string }
     | //
     /** turn_id reads the thread that ends at that turn. */
@@ -617,59 +678,68 @@ export interface StreamHistoryRequest {
     | undefined;
   /** view is how the thread is shown. */
   readonly view: HistoryView;
-  /** after_turn_id leaves out this turn of the thread and all before it. */
+  /**
+   * after_turn_id leaves out this turn, which must be on the thread, and all turns before it. None are left
+   * out when empty.
+   */
   readonly afterTurnId: string;
-  /** last_turns keeps only so many turns at the end; all when 0. */
+  /** last_turns reads only this many turns from the end of the thread; all of them when 0. */
   readonly lastTurns: number;
 }
 
 /** StreamHistoryResponse is one batch of a thread's messages. */
 export interface StreamHistoryResponse {
-  /** messages are the batch. */
+  /** messages are the batch, oldest first. */
   readonly messages: readonly Message[];
-  /** thread describes what is streamed. In the first batch only, which may be without messages. */
+  /** thread describes what is streamed. Only the first batch has it, which may be without messages. */
   readonly thread: ThreadSummary | undefined;
 }
 
 /** ThreadSummary describes a thread. */
 export interface ThreadSummary {
-  /** head_turn_id is its newest turn; empty when there is none. */
+  /** head_turn_id is its newest turn; empty when it has none. */
   readonly headTurnId: string;
-  /** depth is the number of its turns. */
+  /** depth is the number of its turns, whether they are streamed or not. */
   readonly depth: number;
-  /** chain_hash is the chain hash of the newest turn. */
+  /** chain_hash is the chain hash of its newest turn; empty when it has none. */
   readonly chainHash: Buffer;
-  /** streamed_turns is how many of its turns this stream holds. */
+  /** streamed_turns is how many of its turns this stream holds, whole or in part. */
   readonly streamedTurns: number;
-  /** compaction_id is the compaction whose summary comes first, in the effective view; empty when there is none. */
+  /**
+   * compaction_id is the compaction whose summary comes first; empty in the FULL view, and where there is no
+   * summary to show.
+   */
   readonly compactionId: string;
 }
 
 /** WatchSessionRequest asks for the moves of a session's head. */
 export interface WatchSessionRequest {
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
-  /** after_sequence, if set, sends first all moves after this one; 0 sends all there are. Without it the moves from now on are sent. */
+  /**
+   * after_sequence is the last move that the client knows: all later ones are sent first, and 0 asks for all
+   * there are. When absent, only moves from now on are sent.
+   */
   readonly afterSequence?: number | undefined;
 }
 
-/** WatchSessionResponse is one event of a session. */
+/** WatchSessionResponse is one event in the life of a session. */
 export interface WatchSessionResponse {
   /** event is what happened. */
   readonly event:
     | //
-    /** watching is sent first: the session as it is now. */
+    /** watching is sent once, first: the session as it is now. */
     { readonly $case: "watching"; readonly value: Session }
     | //
-    /** head_moved is a move of the head. */
+    /** head_moved is one move of the head. */
     { readonly $case: "headMoved"; readonly value: HeadMove }
     | //
-    /** deleted is sent last, when the session was deleted. */
+    /** deleted is sent last, once the session is deleted. */
     { readonly $case: "deleted"; readonly value: SessionDeleted }
     | undefined;
 }
 
-/** SessionDeleted says that a session is gone. */
+/** SessionDeleted says that a session no longer exists. */
 export interface SessionDeleted {
   /** session_id is the id that it had. */
   readonly sessionId: string;
@@ -677,58 +747,67 @@ export interface SessionDeleted {
 
 /** CompactRequest asks for a session's thread to be compacted. */
 export interface CompactRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
-  /** instructions are what the summary should heed, as in "keep all addresses". */
+  /** instructions are what the summary should take care of, such as "keep all addresses". May be empty. */
   readonly instructions: string;
   /** keep_turns is how many of the last turns stay as they are. The server's setting when 0. */
   readonly keepTurns: number;
   /**
-   * target_tokens, if set, is what history should cost after, in o200k tokens. As many turns are kept as fit,
-   * and at least `keep_turns`. Without it no more than `keep_turns` are kept.
+   * target_tokens is what history should cost afterwards, in o200k tokens: as many turns are kept as fit, and
+   * at least `keep_turns`. When absent, no more than `keep_turns` are kept.
    */
   readonly targetTokens?:
     | number
     | undefined;
-  /** compression_strategy is how the summary is made; WINDOW makes none and is refused. */
+  /**
+   * compression_strategy is how the summary is made. UNSPECIFIED inherits the server's setting, or SUMMARY
+   * where that is WINDOW. WINDOW itself makes no compaction and is refused.
+   */
   readonly compressionStrategy: CompressionStrategy;
-  /** summarizers are who is asked for a summary, in order; the server's setting when absent. */
+  /**
+   * summarizers are who is asked for a summary, in order. The server's setting when absent. "engine" cannot
+   * be asked here: it is passed over, and alone it means "extractive".
+   */
   readonly summarizers: SummarizerList | undefined;
 }
 
-/** CompactResponse is the answer to Compact. */
+/** CompactResponse holds the compaction that was made. */
 export interface CompactResponse {
-  /** compaction is what was written. */
+  /** compaction is what was written. It is in force. */
   readonly compaction: CompactionTurn | undefined;
 }
 
-/** SubmitCompactionRequest brings a summary. */
+/** SubmitCompactionRequest brings a summary that the caller's own model made. */
 export interface SubmitCompactionRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** session is its label, id or alias. */
+  /** session is the session's label, id or alias. */
   readonly session: string;
-  /** plan_token is the one that Assemble gave with `compaction.needed`. */
+  /**
+   * plan_token is the one that came with `compaction.needed`. It stands for the plan, which cannot be
+   * changed.
+   */
   readonly planToken: string;
-  /** summary is the summary. */
+  /** summary is the text that will stand for the summarized turns. History puts its own heading before it. */
   readonly summary: string;
-  /** model is the model that made it. */
+  /** model is the name of the model that made it; recorded. */
   readonly model: string;
-  /** provider is whose model it is. */
+  /** provider is who serves that model; recorded. */
   readonly provider: string;
-  /** input_tokens is what the model read, as the provider counts. */
+  /** input_tokens is what the model read, as its provider counts; 0 when that is not known. */
   readonly inputTokens: number;
-  /** output_tokens is what it wrote. */
+  /** output_tokens is what the model wrote, as its provider counts; 0 when that is not known. */
   readonly outputTokens: number;
-  /** duration_ms is how long it took. */
+  /** duration_ms is how long the model took, in milliseconds; 0 when that is not known. */
   readonly durationMs: number;
 }
 
-/** SubmitCompactionResponse is the answer to SubmitCompaction. */
+/** SubmitCompactionResponse holds the compaction that was made. */
 export interface SubmitCompactionResponse {
-  /** compaction is what was written. */
+  /** compaction is what was written. It is in force. */
   readonly compaction: CompactionTurn | undefined;
 }
 
@@ -2785,7 +2864,14 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
 };
 
 function createBaseAppendMessagesRequest(): AppendMessagesRequest {
-  return { requestId: "", turnId: "", messages: [], expectedMessageCount: undefined, assemblyId: undefined };
+  return {
+    requestId: "",
+    turnId: "",
+    messages: [],
+    expectedMessageCount: undefined,
+    assemblyId: undefined,
+    usage: undefined,
+  };
 }
 
 export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
@@ -2804,6 +2890,9 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     }
     if (message.assemblyId !== undefined) {
       writer.uint32(42).string(message.assemblyId);
+    }
+    if (message.usage !== undefined) {
+      TokenUsage.encode(message.usage, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -2861,6 +2950,14 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
             message.assemblyId = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.usage = TokenUsage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2883,6 +2980,9 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     message.messages = object.messages?.map((e) => Message.fromPartial(e)) || [];
     message.expectedMessageCount = object.expectedMessageCount ?? undefined;
     message.assemblyId = object.assemblyId ?? undefined;
+    message.usage = (object.usage !== undefined && object.usage !== null)
+      ? TokenUsage.fromPartial(object.usage)
+      : undefined;
     return message;
   },
 };
@@ -3255,7 +3355,7 @@ function createBaseGetTurnResponse(): GetTurnResponse {
 export const GetTurnResponse: MessageFns<GetTurnResponse> = {
   encode(message: GetTurnResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     switch (message.found?.$case) {
-      case "turn":
+      case "recorded":
         RecordedTurn.encode(message.found.value, writer.uint32(10).fork()).join();
         break;
       case "compaction":
@@ -3283,7 +3383,7 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
               break;
             }
 
-            message.found = { $case: "turn", value: RecordedTurn.decode(reader, reader.uint32()) };
+            message.found = { $case: "recorded", value: RecordedTurn.decode(reader, reader.uint32()) };
             continue;
           }
           case 2: {
@@ -3312,9 +3412,9 @@ export const GetTurnResponse: MessageFns<GetTurnResponse> = {
   fromPartial(object: DeepPartial<GetTurnResponse>): GetTurnResponse {
     const message = createBaseGetTurnResponse() as any;
     switch (object.found?.$case) {
-      case "turn": {
+      case "recorded": {
         if (object.found?.value !== undefined && object.found?.value !== null) {
-          message.found = { $case: "turn", value: RecordedTurn.fromPartial(object.found.value) };
+          message.found = { $case: "recorded", value: RecordedTurn.fromPartial(object.found.value) };
         }
         break;
       }
@@ -4518,22 +4618,335 @@ export const SubmitCompactionResponse: MessageFns<SubmitCompactionResponse> = {
 /**
  * LedgerService keeps conversations: sessions that point into a tree of immutable turns.
  *
- * For every RPC:
- * - A `session` is named by its label, its id or an alias, looked for in this order.
- * - Writes carry a `request_id`. A second call of the same method with the same id and the same body has no
- *   effect and gets the first one's answer, for 24 hours unless the operator set another time; with another body it fails
- *   with REQUEST_ID_REUSED. Without an id there is no such protection.
- * - A write is one transaction: it happens whole and is durable before it is answered, or not at all.
+ * For every RPC, of this service and of the others:
+ * - A `session` is named by its label, its id or an alias, looked up in this order.
+ * - Writes take a `request_id`. If the same method is called again with the same id and the same body,
+ *   nothing happens and the first call's response is returned, for 24 hours unless the operator chose another
+ *   time. With another body the call fails with REQUEST_ID_REUSED. Without an id, a repeated call is a new
+ *   write.
+ * - A write is one transaction: either all of it happens and is durable before the response is sent, or none
+ *   of it.
  * - A field out of its bounds fails with INVALID_FIELD before anything is read or written.
+ * - A deadline that passes, or a call that is cancelled, stops the work on the server as well.
+ * - Besides the errors that an RPC lists, every call can fail with MALFORMED_REQUEST, SERVER_BUSY, CANCELLED,
+ *   DEADLINE_EXCEEDED, SHUTTING_DOWN, STORAGE_UNAVAILABLE, DATABASE_LOST or INTERNAL, and every write with
+ *   COMMIT_OUTCOME_UNKNOWN.
+ */
+export type LedgerServiceDefinition = typeof LedgerServiceDefinition;
+export const LedgerServiceDefinition = {
+  name: "LedgerService",
+  fullName: "quire.v1.LedgerService",
+  methods: {
+    /**
+     * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
+     * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
+     * any of them again.
+     *
+     * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
+     * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
+     */
+    createSession: {
+      name: "CreateSession",
+      requestType: CreateSessionRequest as typeof CreateSessionRequest,
+      requestStream: false,
+      responseType: CreateSessionResponse as typeof CreateSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetSession returns one session.
+     *
+     * Errors: SESSION_NOT_FOUND.
+     */
+    getSession: {
+      name: "GetSession",
+      requestType: GetSessionRequest as typeof GetSessionRequest,
+      requestStream: false,
+      responseType: GetSessionResponse as typeof GetSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListSessions returns sessions, newest first, one page at a time.
+     *
+     * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (`parent_session`).
+     */
+    listSessions: {
+      name: "ListSessions",
+      requestType: ListSessionsRequest as typeof ListSessionsRequest,
+      requestStream: false,
+      responseType: ListSessionsResponse as typeof ListSessionsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * UpdateSession changes the fields that the request names and leaves the rest as it is. It can also move
+     * the session's head to any finished turn.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
+     * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
+     * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
+     * task, or the session with more than 64 tags).
+     */
+    updateSession: {
+      name: "UpdateSession",
+      requestType: UpdateSessionRequest as typeof UpdateSessionRequest,
+      requestStream: false,
+      responseType: UpdateSessionResponse as typeof UpdateSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
+     * that no other session reaches. A session reaches the ancestors of its head and of all turns written
+     * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
+     */
+    deleteSession: {
+      name: "DeleteSession",
+      requestType: DeleteSessionRequest as typeof DeleteSessionRequest,
+      requestStream: false,
+      responseType: DeleteSessionResponse as typeof DeleteSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
+     * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
+     * remembers, its task included; a fork at a single turn remembers nothing.
+     *
+     * A session may have 10,000 forks at a time, counting those made at single turns that were written through
+     * it. A fork that is deleted no longer counts.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
+     * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
+     */
+    forkSession: {
+      name: "ForkSession",
+      requestType: ForkSessionRequest as typeof ForkSessionRequest,
+      requestStream: false,
+      responseType: ForkSessionResponse as typeof ForkSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * AliasSession gives a session another name, or moves that name to it from another session. A session may
+     * have 1,000 aliases.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; ALIAS_TAKEN (it is the label of a session,
+     * or another session's alias and `replace` is not set); LIMIT_REACHED (`aliases`); INVALID_FIELD (an alias
+     * in the form of a UUID).
+     */
+    aliasSession: {
+      name: "AliasSession",
+      requestType: AliasSessionRequest as typeof AliasSessionRequest,
+      requestStream: false,
+      responseType: AliasSessionResponse as typeof AliasSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * UnaliasSession removes an alias. The session and its label stay.
+     *
+     * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
+     */
+    unaliasSession: {
+      name: "UnaliasSession",
+      requestType: UnaliasSessionRequest as typeof UnaliasSessionRequest,
+      requestStream: false,
+      responseType: UnaliasSessionResponse as typeof UnaliasSessionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
+     * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
+     *
+     * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
+     * known, the turn is written all the same, and the response carries a warning.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
+     * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+     * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
+     * UNANSWERED_CALLS.
+     */
+    recordTurn: {
+      name: "RecordTurn",
+      requestType: RecordTurnRequest as typeof RecordTurnRequest,
+      requestStream: false,
+      responseType: RecordTurnResponse as typeof RecordTurnResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
+     * history until CompleteTurn finishes it.
+     *
+     * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
+     * UNANSWERED_CALLS means that its messages pass over what the parent left open.
+     */
+    beginTurn: {
+      name: "BeginTurn",
+      requestType: BeginTurnRequest as typeof BeginTurnRequest,
+      requestStream: false,
+      responseType: BeginTurnResponse as typeof BeginTurnResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
+     * client can go on with it at any time.
+     *
+     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+     * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+     */
+    appendMessages: {
+      name: "AppendMessages",
+      requestType: AppendMessagesRequest as typeof AppendMessagesRequest,
+      requestStream: false,
+      responseType: AppendMessagesResponse as typeof AppendMessagesResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
+     * it becomes the head of its session; as FAILED it does not.
+     *
+     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
+     * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
+     * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+     */
+    completeTurn: {
+      name: "CompleteTurn",
+      requestType: CompleteTurnRequest as typeof CompleteTurnRequest,
+      requestStream: false,
+      responseType: CompleteTurnResponse as typeof CompleteTurnResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
+     * compaction's.
+     *
+     * Errors: TURN_NOT_FOUND.
+     */
+    getTurn: {
+      name: "GetTurn",
+      requestType: GetTurnRequest as typeof GetTurnRequest,
+      requestStream: false,
+      responseType: GetTurnResponse as typeof GetTurnResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListTurns returns turns without their messages, newest first, one page at a time. A page continues where
+     * the one before ended, whatever was written in between.
+     *
+     * Errors: SESSION_NOT_FOUND, PAGE_TOKEN_INVALID.
+     */
+    listTurns: {
+      name: "ListTurns",
+      requestType: ListTurnsRequest as typeof ListTurnsRequest,
+      requestStream: false,
+      responseType: ListTurnsResponse as typeof ListTurnsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * StreamHistory returns the messages of a thread, oldest first, in batches of about 64 KB; a larger message
+     * comes in a batch of its own.
+     *
+     * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
+     * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
+     * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
+     */
+    streamHistory: {
+      name: "StreamHistory",
+      requestType: StreamHistoryRequest as typeof StreamHistoryRequest,
+      requestStream: false,
+      responseType: StreamHistoryResponse as typeof StreamHistoryResponse,
+      responseStream: true,
+      options: {},
+    },
+    /**
+     * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
+     * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+     * open are the server's, not a capsule's.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
+     * summarizer gave a usable summary; history is as it was); COMPACTION_OUTDATED (the thread changed while it
+     * was summarized, three times in a row); INVALID_FIELD (the strategy WINDOW, which makes no compaction).
+     */
+    compact: {
+      name: "Compact",
+      requestType: CompactRequest as typeof CompactRequest,
+      requestStream: false,
+      responseType: CompactResponse as typeof CompactResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`, and writes its
+     * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
+     * within its limit, and hold every identifier in `must_keep`.
+     *
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
+     * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
+     * was not made for this session).
+     */
+    submitCompaction: {
+      name: "SubmitCompaction",
+      requestType: SubmitCompactionRequest as typeof SubmitCompactionRequest,
+      requestStream: false,
+      responseType: SubmitCompactionResponse as typeof SubmitCompactionResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
+     *
+     * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
+     * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
+     * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
+     */
+    watchSession: {
+      name: "WatchSession",
+      requestType: WatchSessionRequest as typeof WatchSessionRequest,
+      requestStream: false,
+      responseType: WatchSessionResponse as typeof WatchSessionResponse,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
+
+/**
+ * LedgerService keeps conversations: sessions that point into a tree of immutable turns.
+ *
+ * For every RPC, of this service and of the others:
+ * - A `session` is named by its label, its id or an alias, looked up in this order.
+ * - Writes take a `request_id`. If the same method is called again with the same id and the same body,
+ *   nothing happens and the first call's response is returned, for 24 hours unless the operator chose another
+ *   time. With another body the call fails with REQUEST_ID_REUSED. Without an id, a repeated call is a new
+ *   write.
+ * - A write is one transaction: either all of it happens and is durable before the response is sent, or none
+ *   of it.
+ * - A field out of its bounds fails with INVALID_FIELD before anything is read or written.
+ * - A deadline that passes, or a call that is cancelled, stops the work on the server as well.
+ * - Besides the errors that an RPC lists, every call can fail with MALFORMED_REQUEST, SERVER_BUSY, CANCELLED,
+ *   DEADLINE_EXCEEDED, SHUTTING_DOWN, STORAGE_UNAVAILABLE, DATABASE_LOST or INTERNAL, and every write with
+ *   COMMIT_OUTCOME_UNKNOWN.
  */
 export type LedgerServiceService = typeof LedgerServiceService;
 export const LedgerServiceService = {
   /**
-   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
-   * tools, and its contexts are assembled without naming any of them again.
+   * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
+   * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
+   * any of them again.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent), INVALID_FIELD (a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
+   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
    */
   createSession: {
     path: "/quire.v1.LedgerService/CreateSession" as const,
@@ -4546,7 +4959,7 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): CreateSessionResponse => CreateSessionResponse.decode(value),
   },
   /**
-   * GetSession reads one session.
+   * GetSession returns one session.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -4560,9 +4973,9 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): GetSessionResponse => GetSessionResponse.decode(value),
   },
   /**
-   * ListSessions reads sessions, the newest first, a page at a time.
+   * ListSessions returns sessions, newest first, one page at a time.
    *
-   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (the parent filter).
+   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (`parent_session`).
    */
   listSessions: {
     path: "/quire.v1.LedgerService/ListSessions" as const,
@@ -4575,10 +4988,13 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): ListSessionsResponse => ListSessionsResponse.decode(value),
   },
   /**
-   * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
+   * UpdateSession changes the fields that the request names and leaves the rest as it is. It can also move
+   * the session's head to any finished turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
+   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
+   * task, or the session with more than 64 tags).
    */
   updateSession: {
     path: "/quire.v1.LedgerService/UpdateSession" as const,
@@ -4591,8 +5007,9 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): UpdateSessionResponse => UpdateSessionResponse.decode(value),
   },
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
-   * answers and receipts of the session go with it.
+   * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
+   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
@@ -4607,11 +5024,15 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): DeleteSessionResponse => DeleteSessionResponse.decode(value),
   },
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
-   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
-   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
+   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
+   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
+   * remembers, its task included; a fork at a single turn remembers nothing.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
+   * A session may have 10,000 forks at a time, counting those made at single turns that were written through
+   * it. A fork that is deleted no longer counts.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
    */
   forkSession: {
     path: "/quire.v1.LedgerService/ForkSession" as const,
@@ -4623,10 +5044,12 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): ForkSessionResponse => ForkSessionResponse.decode(value),
   },
   /**
-   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to it from another session. A session may
+   * have 1,000 aliases.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; ALIAS_TAKEN (it is the label of a session,
+   * or another session's alias and `replace` is not set); LIMIT_REACHED (`aliases`); INVALID_FIELD (an alias
+   * in the form of a UUID).
    */
   aliasSession: {
     path: "/quire.v1.LedgerService/AliasSession" as const,
@@ -4639,7 +5062,7 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): AliasSessionResponse => AliasSessionResponse.decode(value),
   },
   /**
-   * UnaliasSession takes an alias away. The session and its label stay.
+   * UnaliasSession removes an alias. The session and its label stay.
    *
    * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
    */
@@ -4655,12 +5078,16 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): UnaliasSessionResponse => UnaliasSessionResponse.decode(value),
   },
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
-   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
+   * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
+   * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
-   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
+   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
+   * known, the turn is written all the same, and the response carries a warning.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
+   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
+   * UNANSWERED_CALLS.
    */
   recordTurn: {
     path: "/quire.v1.LedgerService/RecordTurn" as const,
@@ -4672,9 +5099,11 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): RecordTurnResponse => RecordTurnResponse.decode(value),
   },
   /**
-   * BeginTurn opens a turn that is written step by step. It moves no head, and the turn is in no history until it is completed.
+   * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
+   * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn, but for UNANSWERED_CALLS.
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
+   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
    */
   beginTurn: {
     path: "/quire.v1.LedgerService/BeginTurn" as const,
@@ -4686,9 +5115,11 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): BeginTurnResponse => BeginTurnResponse.decode(value),
   },
   /**
-   * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
+   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
+   * client can go on with it at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages: {
     path: "/quire.v1.LedgerService/AppendMessages" as const,
@@ -4702,11 +5133,12 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): AppendMessagesResponse => AppendMessagesResponse.decode(value),
   },
   /**
-   * CompleteTurn finishes an open turn, with its last messages if there are any. COMPLETED and AWAITING make it the head of
-   * its session, FAILED ends it without.
+   * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
+   * it becomes the head of its session; as FAILED it does not.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
+   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   completeTurn: {
     path: "/quire.v1.LedgerService/CompleteTurn" as const,
@@ -4719,7 +5151,8 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): CompleteTurnResponse => CompleteTurnResponse.decode(value),
   },
   /**
-   * GetTurn reads one turn with its messages, in any state, or a compaction.
+   * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
+   * compaction's.
    *
    * Errors: TURN_NOT_FOUND.
    */
@@ -4733,7 +5166,8 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): GetTurnResponse => GetTurnResponse.decode(value),
   },
   /**
-   * ListTurns reads turns without their messages, the newest first, a page at a time.
+   * ListTurns returns turns without their messages, newest first, one page at a time. A page continues where
+   * the one before ended, whatever was written in between.
    *
    * Errors: SESSION_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
@@ -4747,10 +5181,12 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): ListTurnsResponse => ListTurnsResponse.decode(value),
   },
   /**
-   * StreamHistory reads the messages of a thread, the oldest first, in batches of about 64 KB.
+   * StreamHistory returns the messages of a thread, oldest first, in batches of about 64 KB; a larger message
+   * comes in a batch of its own.
    *
-   * The thread is fixed when the call begins: turns that are written meanwhile are not in it. The same thread gives
-   * the same bytes. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED.
+   * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
+   * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
    */
   streamHistory: {
     path: "/quire.v1.LedgerService/StreamHistory" as const,
@@ -4763,11 +5199,13 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): StreamHistoryResponse => StreamHistoryResponse.decode(value),
   },
   /**
-   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
-   * written meanwhile is not disturbed.
+   * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
+   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * open are the server's, not a capsule's.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
+   * summarizer gave a usable summary; history is as it was); COMPACTION_OUTDATED (the thread changed while it
+   * was summarized, three times in a row); INVALID_FIELD (the strategy WINDOW, which makes no compaction).
    */
   compact: {
     path: "/quire.v1.LedgerService/Compact" as const,
@@ -4779,10 +5217,13 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): CompactResponse => CompactResponse.decode(value),
   },
   /**
-   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`, and writes its
+   * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
+   * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
-   * turns), SUMMARY_REFUSED.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
+   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
+   * was not made for this session).
    */
   submitCompaction: {
     path: "/quire.v1.LedgerService/SubmitCompaction" as const,
@@ -4796,11 +5237,11 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): SubmitCompactionResponse => SubmitCompactionResponse.decode(value),
   },
   /**
-   * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
+   * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
-   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
-   * (`watchers`, `server_watchers`).
+   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
+   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
+   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
    */
   watchSession: {
     path: "/quire.v1.LedgerService/WatchSession" as const,
@@ -4816,140 +5257,170 @@ export const LedgerServiceService = {
 
 export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
-   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
-   * tools, and its contexts are assembled without naming any of them again.
+   * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
+   * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
+   * any of them again.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent), INVALID_FIELD (a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
+   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
    */
   createSession: handleUnaryCall<CreateSessionRequest, CreateSessionResponse>;
   /**
-   * GetSession reads one session.
+   * GetSession returns one session.
    *
    * Errors: SESSION_NOT_FOUND.
    */
   getSession: handleUnaryCall<GetSessionRequest, GetSessionResponse>;
   /**
-   * ListSessions reads sessions, the newest first, a page at a time.
+   * ListSessions returns sessions, newest first, one page at a time.
    *
-   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (the parent filter).
+   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (`parent_session`).
    */
   listSessions: handleUnaryCall<ListSessionsRequest, ListSessionsResponse>;
   /**
-   * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
+   * UpdateSession changes the fields that the request names and leaves the rest as it is. It can also move
+   * the session's head to any finished turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
+   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
+   * task, or the session with more than 64 tags).
    */
   updateSession: handleUnaryCall<UpdateSessionRequest, UpdateSessionResponse>;
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
-   * answers and receipts of the session go with it.
+   * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
+   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
   deleteSession: handleUnaryCall<DeleteSessionRequest, DeleteSessionResponse>;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
-   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
-   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
+   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
+   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
+   * remembers, its task included; a fork at a single turn remembers nothing.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
+   * A session may have 10,000 forks at a time, counting those made at single turns that were written through
+   * it. A fork that is deleted no longer counts.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
    */
   forkSession: handleUnaryCall<ForkSessionRequest, ForkSessionResponse>;
   /**
-   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to it from another session. A session may
+   * have 1,000 aliases.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; ALIAS_TAKEN (it is the label of a session,
+   * or another session's alias and `replace` is not set); LIMIT_REACHED (`aliases`); INVALID_FIELD (an alias
+   * in the form of a UUID).
    */
   aliasSession: handleUnaryCall<AliasSessionRequest, AliasSessionResponse>;
   /**
-   * UnaliasSession takes an alias away. The session and its label stay.
+   * UnaliasSession removes an alias. The session and its label stay.
    *
    * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
    */
   unaliasSession: handleUnaryCall<UnaliasSessionRequest, UnaliasSessionResponse>;
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
-   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
+   * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
+   * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
-   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
+   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
+   * known, the turn is written all the same, and the response carries a warning.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
+   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
+   * UNANSWERED_CALLS.
    */
   recordTurn: handleUnaryCall<RecordTurnRequest, RecordTurnResponse>;
   /**
-   * BeginTurn opens a turn that is written step by step. It moves no head, and the turn is in no history until it is completed.
+   * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
+   * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn, but for UNANSWERED_CALLS.
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
+   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
    */
   beginTurn: handleUnaryCall<BeginTurnRequest, BeginTurnResponse>;
   /**
-   * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
+   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
+   * client can go on with it at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages: handleUnaryCall<AppendMessagesRequest, AppendMessagesResponse>;
   /**
-   * CompleteTurn finishes an open turn, with its last messages if there are any. COMPLETED and AWAITING make it the head of
-   * its session, FAILED ends it without.
+   * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
+   * it becomes the head of its session; as FAILED it does not.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
+   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
   /**
-   * GetTurn reads one turn with its messages, in any state, or a compaction.
+   * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
+   * compaction's.
    *
    * Errors: TURN_NOT_FOUND.
    */
   getTurn: handleUnaryCall<GetTurnRequest, GetTurnResponse>;
   /**
-   * ListTurns reads turns without their messages, the newest first, a page at a time.
+   * ListTurns returns turns without their messages, newest first, one page at a time. A page continues where
+   * the one before ended, whatever was written in between.
    *
    * Errors: SESSION_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
   listTurns: handleUnaryCall<ListTurnsRequest, ListTurnsResponse>;
   /**
-   * StreamHistory reads the messages of a thread, the oldest first, in batches of about 64 KB.
+   * StreamHistory returns the messages of a thread, oldest first, in batches of about 64 KB; a larger message
+   * comes in a batch of its own.
    *
-   * The thread is fixed when the call begins: turns that are written meanwhile are not in it. The same thread gives
-   * the same bytes. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED.
+   * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
+   * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
    */
   streamHistory: handleServerStreamingCall<StreamHistoryRequest, StreamHistoryResponse>;
   /**
-   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
-   * written meanwhile is not disturbed.
+   * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
+   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * open are the server's, not a capsule's.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
+   * summarizer gave a usable summary; history is as it was); COMPACTION_OUTDATED (the thread changed while it
+   * was summarized, three times in a row); INVALID_FIELD (the strategy WINDOW, which makes no compaction).
    */
   compact: handleUnaryCall<CompactRequest, CompactResponse>;
   /**
-   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`, and writes its
+   * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
+   * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
-   * turns), SUMMARY_REFUSED.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
+   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
+   * was not made for this session).
    */
   submitCompaction: handleUnaryCall<SubmitCompactionRequest, SubmitCompactionResponse>;
   /**
-   * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
+   * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
-   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
-   * (`watchers`, `server_watchers`).
+   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
+   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
+   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
    */
   watchSession: handleServerStreamingCall<WatchSessionRequest, WatchSessionResponse>;
 }
 
 export interface LedgerServiceClient extends Client {
   /**
-   * CreateSession makes a session without turns. With `sub_agent` it spawns: the session remembers task, role, scope, capsule and
-   * tools, and its contexts are assembled without naming any of them again.
+   * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
+   * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
+   * any of them again.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN, SESSION_NOT_FOUND and TURN_NOT_FOUND (the parents of a
-   * sub-agent), INVALID_FIELD (a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
+   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
    */
   createSession(
     request: CreateSessionRequest,
@@ -4967,7 +5438,7 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetSession reads one session.
+   * GetSession returns one session.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -4987,9 +5458,9 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListSessions reads sessions, the newest first, a page at a time.
+   * ListSessions returns sessions, newest first, one page at a time.
    *
-   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (the parent filter).
+   * Errors: PAGE_TOKEN_INVALID, SESSION_NOT_FOUND (`parent_session`).
    */
   listSessions(
     request: ListSessionsRequest,
@@ -5007,10 +5478,13 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * UpdateSession changes what the request names, and leaves the rest as it is. It can also move the head to any finished turn.
+   * UpdateSession changes the fields that the request names and leaves the rest as it is. It can also move
+   * the session's head to any finished turn.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, LABEL_TAKEN, TURN_NOT_FOUND, TURN_NOT_FINISHED, HEAD_MOVED
-   * (the head is not `expected_head_turn_id`), NO_TASK, INVALID_FIELD (a worker would be left without a task).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
+   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
+   * task, or the session with more than 64 tags).
    */
   updateSession(
     request: UpdateSessionRequest,
@@ -5028,8 +5502,9 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteSession erases a session and every turn that no other session reaches. It is the only call that removes turns. The stored
-   * answers and receipts of the session go with it.
+   * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
+   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
    */
@@ -5049,11 +5524,15 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ForkSession makes a session whose head is any finished turn. The ancestors are shared; nothing is copied. A fork of a session
-   * remembers what that session does, its task included; a fork of a single turn remembers nothing. A session may have 10,000 forks
-   * at a time: those made of it, and of single turns that were written through it. A fork that is deleted no longer counts.
+   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
+   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
+   * remembers, its task included; a fork at a single turn remembers nothing.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED, LABEL_TAKEN, LIMIT_REACHED (`forks`).
+   * A session may have 10,000 forks at a time, counting those made at single turns that were written through
+   * it. A fork that is deleted no longer counts.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
    */
   forkSession(
     request: ForkSessionRequest,
@@ -5071,10 +5550,12 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForkSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * AliasSession gives a session another name, or moves that name to another session. A session may have 1,000 aliases.
+   * AliasSession gives a session another name, or moves that name to it from another session. A session may
+   * have 1,000 aliases.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, ALIAS_TAKEN (it is the label of a session, or the
-   * alias of another one and `replace` is not set), LIMIT_REACHED (`aliases`).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; ALIAS_TAKEN (it is the label of a session,
+   * or another session's alias and `replace` is not set); LIMIT_REACHED (`aliases`); INVALID_FIELD (an alias
+   * in the form of a UUID).
    */
   aliasSession(
     request: AliasSessionRequest,
@@ -5092,7 +5573,7 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: AliasSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * UnaliasSession takes an alias away. The session and its label stay.
+   * UnaliasSession removes an alias. The session and its label stay.
    *
    * Atomic; idempotent by `request_id`. Errors: ALIAS_NOT_FOUND.
    */
@@ -5112,12 +5593,16 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: UnaliasSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * RecordTurn writes a whole turn: the turn, its messages, the session's new head and the head log. A turn that names its assembly
-   * takes from it what `details` leave out. One whose assembly is no longer known is written all the same, with a warning.
+   * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
+   * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * Atomic; idempotent by `request_id`. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not. Errors:
-   * SESSION_NOT_FOUND, UNKNOWN_PARENT, PARENT_NOT_FINISHED, HEAD_MOVED, and those of the messages: BAD_ROLE_ORDER,
-   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL, UNANSWERED_CALLS.
+   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
+   * known, the turn is written all the same, and the response carries a warning.
+   *
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
+   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
+   * UNANSWERED_CALLS.
    */
   recordTurn(
     request: RecordTurnRequest,
@@ -5135,9 +5620,11 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: RecordTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * BeginTurn opens a turn that is written step by step. It moves no head, and the turn is in no history until it is completed.
+   * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
+   * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn, but for UNANSWERED_CALLS.
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
+   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
    */
   beginTurn(
     request: BeginTurnRequest,
@@ -5155,9 +5642,11 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: BeginTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * AppendMessages adds messages to an open turn. An open turn can be resumed by any client at any time.
+   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
+   * client can go on with it at any time.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, MESSAGE_COUNT_MISMATCH, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages(
     request: AppendMessagesRequest,
@@ -5175,11 +5664,12 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: AppendMessagesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * CompleteTurn finishes an open turn, with its last messages if there are any. COMPLETED and AWAITING make it the head of
-   * its session, FAILED ends it without.
+   * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
+   * it becomes the head of its session; as FAILED it does not.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND, TURN_NOT_OPEN, HEAD_MOVED (the session's head is no longer the
-   * turn's parent), UNKNOWN_PARENT (the parent was erased), TURN_EMPTY, and those of the messages.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
+   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
+   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   completeTurn(
     request: CompleteTurnRequest,
@@ -5197,7 +5687,8 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompleteTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetTurn reads one turn with its messages, in any state, or a compaction.
+   * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
+   * compaction's.
    *
    * Errors: TURN_NOT_FOUND.
    */
@@ -5217,7 +5708,8 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListTurns reads turns without their messages, the newest first, a page at a time.
+   * ListTurns returns turns without their messages, newest first, one page at a time. A page continues where
+   * the one before ended, whatever was written in between.
    *
    * Errors: SESSION_NOT_FOUND, PAGE_TOKEN_INVALID.
    */
@@ -5237,10 +5729,12 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListTurnsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * StreamHistory reads the messages of a thread, the oldest first, in batches of about 64 KB.
+   * StreamHistory returns the messages of a thread, oldest first, in batches of about 64 KB; a larger message
+   * comes in a batch of its own.
    *
-   * The thread is fixed when the call begins: turns that are written meanwhile are not in it. The same thread gives
-   * the same bytes. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED.
+   * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
+   * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
    */
   streamHistory(
     request: StreamHistoryRequest,
@@ -5252,11 +5746,13 @@ export interface LedgerServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<StreamHistoryResponse>;
   /**
-   * Compact summarizes the older turns of a session's thread now, as a person asks for it. It writes a CompactionTurn and moves no head: a turn that is being
-   * written meanwhile is not disturbed.
+   * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
+   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * open are the server's, not a capsule's.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, NOTHING_TO_COMPACT, COMPACTION_FAILED (no summarizer gave a summary that could be used; the
-   * history is as it was), COMPACTION_OUTDATED (other compactions were faster, again and again).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
+   * summarizer gave a usable summary; history is as it was); COMPACTION_OUTDATED (the thread changed while it
+   * was summarized, three times in a row); INVALID_FIELD (the strategy WINDOW, which makes no compaction).
    */
   compact(
     request: CompactRequest,
@@ -5274,10 +5770,13 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompactResponse) => void,
   ): ClientUnaryCall;
   /**
-   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`. It is checked before it is used.
+   * SubmitCompaction brings the summary that Assemble asked for with `compaction.needed`, and writes its
+   * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
+   * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, COMPACTION_OUTDATED (the thread has another compaction by now, or no longer has those
-   * turns), SUMMARY_REFUSED.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
+   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
+   * was not made for this session).
    */
   submitCompaction(
     request: SubmitCompactionRequest,
@@ -5295,11 +5794,11 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: SubmitCompactionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchSession sends the moves of a session's head as they happen, and ends after the session is deleted.
+   * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
-   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets all that
-   * followed. On one server a session may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
-   * (`watchers`, `server_watchers`).
+   * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
+   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
+   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
    */
   watchSession(
     request: WatchSessionRequest,

@@ -13,17 +13,21 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/message.proto";
 
-/** MessageRole is who speaks in a message. */
+/** MessageRole is who a message is from. It decides which parts the message may hold; Part lists them. */
 export const MessageRole = {
-  /** UNSPECIFIED - MESSAGE_ROLE_UNSPECIFIED is not a role; a message that carries it is refused. */
+  /** UNSPECIFIED - MESSAGE_ROLE_UNSPECIFIED is refused: every message has a role. */
   UNSPECIFIED: "MESSAGE_ROLE_UNSPECIFIED",
-  /** SYSTEM - MESSAGE_ROLE_SYSTEM is an instruction of the operator. It stands only at the start of a turn. */
+  /**
+   * SYSTEM - MESSAGE_ROLE_SYSTEM is an operator's instruction. It may stand only at the start of a turn, before all
+   * other messages. The ledger keeps it, but contexts leave it out: they have one system prompt, which Quire
+   * makes.
+   */
   SYSTEM: "MESSAGE_ROLE_SYSTEM",
-  /** USER - MESSAGE_ROLE_USER is what came in: a person's words, an event, the answer to an approval request. */
+  /** USER - MESSAGE_ROLE_USER is what came in: a person's words, an event, or the answer to an approval request. */
   USER: "MESSAGE_ROLE_USER",
   /** ASSISTANT - MESSAGE_ROLE_ASSISTANT is what the model produced: text, thinking, tool calls, approval requests. */
   ASSISTANT: "MESSAGE_ROLE_ASSISTANT",
-  /** TOOL - MESSAGE_ROLE_TOOL is what tools answered: tool results, and nothing else. */
+  /** TOOL - MESSAGE_ROLE_TOOL is what tools returned: tool results, and nothing else. */
   TOOL: "MESSAGE_ROLE_TOOL",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -83,11 +87,11 @@ export function messageRoleToNumber(object: MessageRole): number {
 
 /** ApprovalDecision is the answer to an approval request. */
 export const ApprovalDecision = {
-  /** UNSPECIFIED - APPROVAL_DECISION_UNSPECIFIED is not a decision; an answer that carries it is refused. */
+  /** UNSPECIFIED - APPROVAL_DECISION_UNSPECIFIED is refused: an answer is one or the other. */
   UNSPECIFIED: "APPROVAL_DECISION_UNSPECIFIED",
-  /** APPROVED - APPROVAL_DECISION_APPROVED lets the call run. */
+  /** APPROVED - APPROVAL_DECISION_APPROVED allows what was asked. */
   APPROVED: "APPROVAL_DECISION_APPROVED",
-  /** DENIED - APPROVAL_DECISION_DENIED stops it. */
+  /** DENIED - APPROVAL_DECISION_DENIED forbids it. */
   DENIED: "APPROVAL_DECISION_DENIED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -134,36 +138,49 @@ export function approvalDecisionToNumber(object: ApprovalDecision): number {
 }
 
 /**
- * Message is one message of a turn. Quire keeps what the caller gave (`parts`) apart from what was put
- * before it when it was sent to a model (`context_parts`), so that history can be replayed as sent, or clean.
+ * Message is one message of a turn. What the caller wrote (`parts`) is kept apart from what an assembly put
+ * in front of it (`context_parts`), so that history can be replayed as it was sent, or without the injected
+ * context.
  *
- * The fields that the server sets are ignored in requests, so a message that was read can be sent back as it is.
+ * Fields that the server sets are ignored in requests, so a message that was read can be written again as it
+ * is.
  */
 export interface Message {
-  /** id is a UUIDv7. Set by the server. */
+  /**
+   * id is a UUIDv7. Set by the server. Empty for messages that exist only in a context, such as the current
+   * message; a summary has the id of its compaction.
+   */
   readonly id: string;
-  /** turn_id is the turn that the message belongs to. Set by the server. */
+  /**
+   * turn_id is the turn that the message belongs to. Set by the server. In a context, the current message has
+   * none, and a summary has the id of its compaction here as well.
+   */
   readonly turnId: string;
-  /** index is the message's place in its turn, from 0. Set by the server. */
+  /** index is the message's position in its turn, from 0. Set by the server. */
   readonly index: number;
-  /** role is who speaks. */
+  /** role is who the message is from. */
   readonly role: MessageRole;
   /** parts are the content as the caller gave it, in order. */
   readonly parts: readonly Part[];
-  /** context_parts are what was sent before `parts` in the same message. Each is a text, image or file. */
+  /**
+   * context_parts are what was sent in front of `parts`, in the same message: text, images and files only. In
+   * a turn that names its assembly, the server fills them in for the first USER message, unless that message
+   * brings its own.
+   */
   readonly contextParts: readonly Part[];
   /**
-   * context_json says what `context_parts` were made from, as a JSON object; at most 128 levels deep.
+   * context_json is what `context_parts` were made from, as a JSON object nested at most 128 levels deep.
    *
-   * Given by a caller, it is kept verbatim. Otherwise it is `injected` in proto3's JSON mapping: fields in
-   * the order of their numbers, those that are not set left out, times in UTC with milliseconds.
+   * One that the caller gives is kept verbatim. Otherwise it is `injected` in the proto3 JSON mapping,
+   * written so that the same content gives the same bytes: fields in the order of their numbers, unset ones
+   * left out, map keys sorted, times in UTC with milliseconds.
    */
   readonly contextJson: string;
   /**
    * o200k_tokens is the exact o200k_base count of the text in `parts`. Set by the server.
    *
-   * Text is: the text of text and thinking parts, the name and arguments of tool calls, the text of tool
-   * results, the prompts and reasons of approvals. Images, files and opaque data count nothing here.
+   * It counts text and thinking, the names and arguments of tool calls, the text of tool results, and the
+   * prompts and reasons of approvals. Images, files and opaque data count as 0.
    */
   readonly o200kTokens: number;
   /** context_o200k_tokens is the same count for `context_parts`. Set by the server. */
@@ -173,89 +190,98 @@ export interface Message {
     | Date
     | undefined;
   /**
-   * injected says the same as `context_json` in types: what an assembly put before `parts`, and what the system prompt that
-   * went with it was made from. At most 1,048,576 bytes as encoded. Set by the server in turns that name their assembly; a message
-   * that carries `context_parts` of its own keeps what it came with, so a message that was read can be written again.
+   * injected is `context_json` as a message: what an assembly put in front of `parts`, and what the system
+   * prompt that went with it was made from. At most 1,048,576 bytes as encoded. The server sets it together
+   * with `context_parts`; a message that brings its own `context_parts` keeps the value that it came with.
    */
   readonly injected: InjectedContext | undefined;
 }
 
 /** Part is one piece of a message's content. */
 export interface Part {
-  /** content is what the part holds. */
+  /** content is what the part holds. The role of the message decides which kinds are allowed. */
   readonly content:
     | //
-    /** text is plain text. In any role but TOOL. */
+    /** text is plain text. Allowed in SYSTEM, USER and ASSISTANT messages. */
     { readonly $case: "text"; readonly value: TextPart }
     | //
-    /** thinking is the model's reasoning. In ASSISTANT messages. */
+    /** thinking is the model's reasoning. Allowed in ASSISTANT messages. */
     { readonly $case: "thinking"; readonly value: ThinkingPart }
     | //
-    /** tool_call is a request to run a tool. In ASSISTANT messages. */
+    /** tool_call is a request to run a tool. Allowed in ASSISTANT messages. */
     { readonly $case: "toolCall"; readonly value: ToolCallPart }
     | //
-    /** tool_result answers a tool call. In TOOL messages. */
+    /** tool_result is what a tool call returned. Allowed in TOOL messages. */
     { readonly $case: "toolResult"; readonly value: ToolResultPart }
     | //
-    /** approval_request asks a person before something is done. In ASSISTANT messages. */
+    /** approval_request asks a person before something is done. Allowed in ASSISTANT messages. */
     { readonly $case: "approvalRequest"; readonly value: ApprovalRequestPart }
     | //
-    /** approval_answer answers an approval request. In USER messages. */
+    /** approval_answer is the person's answer. Allowed in USER messages. */
     { readonly $case: "approvalAnswer"; readonly value: ApprovalAnswerPart }
     | //
-    /** image is a picture. In USER and ASSISTANT messages. */
+    /** image is a picture. Allowed in USER and ASSISTANT messages. */
     { readonly $case: "image"; readonly value: ImagePart }
     | //
-    /** file is a document. In USER and ASSISTANT messages. */
+    /** file is a document. Allowed in USER and ASSISTANT messages. */
     { readonly $case: "file"; readonly value: FilePart }
     | //
-    /** opaque is provider data that Quire does not look into. In USER and ASSISTANT messages. */
+    /**
+     * opaque is a provider's own data, which Quire does not interpret. Allowed in USER and ASSISTANT
+     * messages.
+     */
     { readonly $case: "opaque"; readonly value: OpaquePart }
     | undefined;
 }
 
 /** TextPart is plain text. */
 export interface TextPart {
-  /** text is the text. */
+  /** text is kept character for character. It may be empty. */
   readonly text: string;
 }
 
-/** ThinkingPart is a model's reasoning with the proof that it is unchanged. */
+/** ThinkingPart is a model's reasoning, with the signature by which its provider knows that it is unchanged. */
 export interface ThinkingPart {
-  /** text is the reasoning, which some providers leave empty. */
+  /** text is the reasoning in words; empty where the provider gives only a signature. */
   readonly text: string;
-  /** signature is the provider's signature, verbatim. */
+  /** signature is the provider's signature, kept verbatim. */
   readonly signature: string;
-  /** provider is whose signature it is, as in "anthropic". It goes back to that provider only. */
+  /**
+   * provider is whose model was thinking, such as "anthropic". Rendered bodies return the part to that
+   * provider and leave it out for all others; without a provider it is never returned.
+   */
   readonly provider: string;
 }
 
 /** ToolCallPart is a model's request to run a tool. */
 export interface ToolCallPart {
-  /** call_id names the call, unique within its turn and among the calls that are open. */
+  /** call_id names the call. No other call of its turn has this id, and no call that is still open. */
   readonly callId: string;
-  /** name is the tool's name. */
+  /** name is the tool to run. */
   readonly name: string;
   /**
-   * arguments_json are the arguments as the model wrote them, verbatim, even where they are not valid JSON;
-   * as JSON at most 128 levels deep.
+   * arguments_json holds the arguments as the model wrote them, verbatim, even where they are not valid JSON.
+   * JSON may be nested at most 128 levels deep.
    */
   readonly argumentsJson: string;
-  /** signature is a provider's signature of the call, verbatim (Gemini signs calls). */
+  /**
+   * signature is the provider's signature of the call, kept verbatim. Gemini signs calls; other providers
+   * leave it empty.
+   */
   readonly signature: string;
 }
 
-/** ToolResultPart is a tool's answer to one call. */
+/** ToolResultPart is what one tool call returned. */
 export interface ToolResultPart {
-  /** call_id is the call that it answers. The call must be open. */
+  /** call_id is the call that this answers. The call must be open. */
   readonly callId: string;
-  /** content is what the tool gave, in order. It may be empty. */
+  /** content is what the tool returned, in order. It may be empty. */
   readonly content: readonly ToolResultContent[];
-  /** is_error says that the tool failed. */
+  /** is_error marks the result as a failure of the tool. */
   readonly isError: boolean;
 }
 
-/** ToolResultContent is one piece of a tool's answer. */
+/** ToolResultContent is one piece of a tool's result. */
 export interface ToolResultContent {
   /** content is what the piece holds. */
   readonly content:
@@ -263,21 +289,24 @@ export interface ToolResultContent {
     /** text is text, or JSON as text. */
     { readonly $case: "text"; readonly value: TextPart }
     | //
-    /** image is a picture. */
+    /** image is a picture that the tool returned. */
     { readonly $case: "image"; readonly value: ImagePart }
     | //
-    /** file is a document. */
+    /** file is a document that the tool returned. */
     { readonly $case: "file"; readonly value: FilePart }
     | undefined;
 }
 
 /** ApprovalRequestPart asks a person before something is done. */
 export interface ApprovalRequestPart {
-  /** approval_id names the request, unique within its turn and among the requests that are open. */
+  /**
+   * approval_id names the request. No other request of its turn has this id, and no request that is still
+   * open.
+   */
   readonly approvalId: string;
   /**
-   * call_id is the tool call that waits for the answer, if one does. It must be a call of this turn, or one
-   * that is still open.
+   * call_id is the tool call that waits for the answer; empty when no call does. It must be a call of this
+   * turn, or one that is still open. A result for the call closes the request as well.
    */
   readonly callId: string;
   /** prompt is what the person is asked. */
@@ -286,53 +315,56 @@ export interface ApprovalRequestPart {
 
 /** ApprovalAnswerPart is a person's answer to an approval request. */
 export interface ApprovalAnswerPart {
-  /** approval_id is the request that it answers. The request must be open. */
+  /** approval_id is the request that this answers. The request must be open. */
   readonly approvalId: string;
   /** decision is the answer. */
   readonly decision: ApprovalDecision;
-  /** reason is what the person added. */
+  /** reason is what the person added; empty when there is nothing. */
   readonly reason: string;
 }
 
 /** ImagePart is a picture, by address or inline. */
 export interface ImagePart {
-  /** source is where the bytes are. */
+  /** source is where the picture is. */
   readonly source:
     | //
-    /** uri is an address. */
+    /** uri is its address. Quire passes it on and never fetches it. */
     { readonly $case: "uri"; readonly value: string }
     | //
-    /** data are the bytes themselves. */
+    /** data is the picture itself. */
     { readonly $case: "data"; readonly value: Buffer }
     | undefined;
-  /** media_type is the type, as in "image/png"; needed with `data`. */
+  /** media_type is its MIME type, such as "image/png". Required with `data`. */
   readonly mediaType: string;
 }
 
 /** FilePart is a document, by address or inline. */
 export interface FilePart {
-  /** source is where the bytes are. */
+  /** source is where the document is. */
   readonly source:
     | //
-    /** uri is an address. */
+    /** uri is its address. Quire passes it on and never fetches it. */
     { readonly $case: "uri"; readonly value: string }
     | //
-    /** data are the bytes themselves. */
+    /** data is the document itself. */
     { readonly $case: "data"; readonly value: Buffer }
     | undefined;
-  /** media_type is the type, as in "application/pdf"; needed with `data`. */
+  /** media_type is its MIME type, such as "application/pdf". Required with `data`. */
   readonly mediaType: string;
-  /** name is the file's name. */
+  /** name is the file's name; empty when it has none. */
   readonly name: string;
 }
 
 /** OpaquePart is a provider's own data, such as an encrypted reasoning item, kept verbatim. */
 export interface OpaquePart {
-  /** provider is whose data it is, as in "openai". It goes back to that provider only. */
+  /**
+   * provider is whose data it is, such as "openai". Rendered bodies return it to that provider and leave it
+   * out for all others.
+   */
   readonly provider: string;
-  /** kind is the provider's name for it, as in "reasoning". */
+  /** kind is the provider's word for it, such as "reasoning". */
   readonly kind: string;
-  /** data are the bytes. */
+  /** data is the item as the provider gave it, byte for byte. */
   readonly data: Buffer;
 }
 

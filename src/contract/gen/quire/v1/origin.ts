@@ -11,15 +11,27 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/origin.proto";
 
-/** AgentRole is the part that the agent plays in a turn. */
+/**
+ * AgentRole is the part that an agent plays. It decides which sections, tools and facts about the event a
+ * context shows.
+ */
 export const AgentRole = {
-  /** UNSPECIFIED - AGENT_ROLE_UNSPECIFIED means that the caller did not say. */
+  /**
+   * UNSPECIFIED - AGENT_ROLE_UNSPECIFIED means that the caller does not say. An assembly then uses the session's role, or
+   * else UNIFIED; a turn takes the role of the assembly that it names.
+   */
   UNSPECIFIED: "AGENT_ROLE_UNSPECIFIED",
-  /** MANAGER - AGENT_ROLE_MANAGER talks with people and spawns workers. */
+  /**
+   * MANAGER - AGENT_ROLE_MANAGER talks with people and spawns workers. Its system prompt holds the messaging rules, and
+   * it gets no REPLY tools.
+   */
   MANAGER: "AGENT_ROLE_MANAGER",
-  /** WORKER - AGENT_ROLE_WORKER does one task and reports to its manager. */
+  /**
+   * WORKER - AGENT_ROLE_WORKER does one task, which is required, and reports to its manager. It sees only the
+   * capabilities of its scope, is not told the platform, and gets no MESSAGING tools.
+   */
   WORKER: "AGENT_ROLE_WORKER",
-  /** UNIFIED - AGENT_ROLE_UNIFIED does both. */
+  /** UNIFIED - AGENT_ROLE_UNIFIED is manager and worker in one: a manager's context without the messaging rules. */
   UNIFIED: "AGENT_ROLE_UNIFIED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -71,21 +83,21 @@ export function agentRoleToNumber(object: AgentRole): number {
   }
 }
 
-/** EventSource is what set a turn off. */
+/** EventSource is what kind of thing started a turn. It is recorded with the turn; models are not told. */
 export const EventSource = {
   /** UNSPECIFIED - EVENT_SOURCE_UNSPECIFIED means that the caller did not say. */
   UNSPECIFIED: "EVENT_SOURCE_UNSPECIFIED",
-  /** HUMAN - EVENT_SOURCE_HUMAN is a person. */
+  /** HUMAN - EVENT_SOURCE_HUMAN is a person's message. */
   HUMAN: "EVENT_SOURCE_HUMAN",
-  /** TRIGGER - EVENT_SOURCE_TRIGGER is a condition that came true. */
+  /** TRIGGER - EVENT_SOURCE_TRIGGER is a condition that came true, such as a price that fell below a limit. */
   TRIGGER: "EVENT_SOURCE_TRIGGER",
-  /** AGENT - EVENT_SOURCE_AGENT is another agent. */
+  /** AGENT - EVENT_SOURCE_AGENT is another agent's message. */
   AGENT: "EVENT_SOURCE_AGENT",
-  /** WEBHOOK - EVENT_SOURCE_WEBHOOK is a call from outside. */
+  /** WEBHOOK - EVENT_SOURCE_WEBHOOK is a call from another system. */
   WEBHOOK: "EVENT_SOURCE_WEBHOOK",
-  /** CRON - EVENT_SOURCE_CRON is the clock. */
+  /** CRON - EVENT_SOURCE_CRON is a schedule. */
   CRON: "EVENT_SOURCE_CRON",
-  /** EVENT - EVENT_SOURCE_EVENT is any other event. */
+  /** EVENT - EVENT_SOURCE_EVENT is anything else. */
   EVENT: "EVENT_SOURCE_EVENT",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -155,13 +167,13 @@ export function eventSourceToNumber(object: EventSource): number {
   }
 }
 
-/** SourceEvent is the event that set a turn off. */
+/** SourceEvent is the event that started a turn, as the ledger keeps it. */
 export interface SourceEvent {
-  /** id is the event's id in the system that it came from. */
+  /** id is the event's id in the system that it came from. Quire keeps it and does not interpret it. */
   readonly id: string;
-  /** source is the kind of origin. */
+  /** source is what kind of thing the event came from. */
   readonly source: EventSource;
-  /** platform is where it came from, as in "slack". */
+  /** platform is the channel that the event came through, such as "slack"; empty when there is none. */
   readonly platform: string;
 }
 

@@ -16,7 +16,7 @@ export const protobufFileName = "quire/v1/prompt_cache.proto";
 export const CacheKind = {
   /** UNSPECIFIED - CACHE_KIND_UNSPECIFIED is never sent. */
   UNSPECIFIED: "CACHE_KIND_UNSPECIFIED",
-  /** NONE - CACHE_KIND_NONE is a model of whose cache nothing is known. */
+  /** NONE - CACHE_KIND_NONE is a model without a cache, or one of whose cache nothing is known. */
   NONE: "CACHE_KIND_NONE",
   /** PREFIX - CACHE_KIND_PREFIX finds the longest prefix that it has by itself. */
   PREFIX: "CACHE_KIND_PREFIX",
@@ -132,31 +132,46 @@ export function breakpointPlaceToNumber(object: BreakpointPlace): number {
   }
 }
 
-/** ContextChangeKind is what makes a context another than the one before it, or its cache miss. */
+/**
+ * ContextChangeKind is a kind of reason why a context differs from the one before it, or why its prompt cache
+ * misses.
+ */
 export const ContextChangeKind = {
   /** UNSPECIFIED - CONTEXT_CHANGE_KIND_UNSPECIFIED is never sent. */
   UNSPECIFIED: "CONTEXT_CHANGE_KIND_UNSPECIFIED",
-  /** FIRST_CONTEXT - CONTEXT_CHANGE_KIND_FIRST_CONTEXT is a session without a context before. */
+  /**
+   * FIRST_CONTEXT - CONTEXT_CHANGE_KIND_FIRST_CONTEXT means that the session has no earlier context for this model and role
+   * that a turn answered.
+   */
   FIRST_CONTEXT: "CONTEXT_CHANGE_KIND_FIRST_CONTEXT",
-  /** TTL_PASSED - CONTEXT_CHANGE_KIND_TTL_PASSED is a cache that went cold. */
+  /**
+   * TTL_PASSED - CONTEXT_CHANGE_KIND_TTL_PASSED means that so much time has passed that the provider no longer has the
+   * earlier context.
+   */
   TTL_PASSED: "CONTEXT_CHANGE_KIND_TTL_PASSED",
-  /** TOOLS - CONTEXT_CHANGE_KIND_TOOLS is a tool that was added, taken away or changed; the detail is its name, where one is to blame. */
+  /**
+   * TOOLS - CONTEXT_CHANGE_KIND_TOOLS means that a tool was added, removed or changed. The detail is its name, or
+   * empty.
+   */
   TOOLS: "CONTEXT_CHANGE_KIND_TOOLS",
-  /** SECTION - CONTEXT_CHANGE_KIND_SECTION is a section of the system prompt; the detail is its name. */
+  /** SECTION - CONTEXT_CHANGE_KIND_SECTION means that a section of the system prompt changed. The detail is its name. */
   SECTION: "CONTEXT_CHANGE_KIND_SECTION",
-  /** CUT - CONTEXT_CHANGE_KIND_CUT is a history that begins elsewhere. */
+  /** CUT - CONTEXT_CHANGE_KIND_CUT means that the history begins elsewhere. */
   CUT: "CONTEXT_CHANGE_KIND_CUT",
-  /** TURN - CONTEXT_CHANGE_KIND_TURN is a turn of the history; the detail is its id. */
+  /** TURN - CONTEXT_CHANGE_KIND_TURN means that a turn of the history differs. The detail is its id. */
   TURN: "CONTEXT_CHANGE_KIND_TURN",
-  /** CURRENT_MESSAGE - CONTEXT_CHANGE_KIND_CURRENT_MESSAGE is the current message. */
+  /** CURRENT_MESSAGE - CONTEXT_CHANGE_KIND_CURRENT_MESSAGE means that the current message differs. */
   CURRENT_MESSAGE: "CONTEXT_CHANGE_KIND_CURRENT_MESSAGE",
-  /** COMPACTION - CONTEXT_CHANGE_KIND_COMPACTION is a compaction, which rewrites the prefix anyway. */
+  /** COMPACTION - CONTEXT_CHANGE_KIND_COMPACTION means that the thread is compacted, which changes the history anyway. */
   COMPACTION: "CONTEXT_CHANGE_KIND_COMPACTION",
-  /** CARRYING_COSTS_MORE - CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE is updates that would cost more to carry than to write all anew. */
+  /**
+   * CARRYING_COSTS_MORE - CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE means that carrying the updates along would cost more than
+   * writing the prompt anew.
+   */
   CARRYING_COSTS_MORE: "CONTEXT_CHANGE_KIND_CARRYING_COSTS_MORE",
-  /** NOT_KEPT - CONTEXT_CHANGE_KIND_NOT_KEPT is an earlier context, or its receipt, that is no longer kept. */
+  /** NOT_KEPT - CONTEXT_CHANGE_KIND_NOT_KEPT means that the earlier context, or its receipt, is no longer kept. */
   NOT_KEPT: "CONTEXT_CHANGE_KIND_NOT_KEPT",
-  /** PROVIDER - CONTEXT_CHANGE_KIND_PROVIDER is a provider that read less than its rules allow. */
+  /** PROVIDER - CONTEXT_CHANGE_KIND_PROVIDER means that the provider read less from its cache than its rules allow. */
   PROVIDER: "CONTEXT_CHANGE_KIND_PROVIDER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -256,127 +271,163 @@ export function contextChangeKindToNumber(object: ContextChangeKind): number {
   }
 }
 
-/** ContextChange is what makes a context another than the one before it, or its cache miss. */
+/** ContextChange is why a context differs from the one before it, or why its prompt cache misses. */
 export interface ContextChange {
-  /** kind is what it is. */
+  /** kind is what happened. */
   readonly kind: ContextChangeKind;
-  /** detail says which one, where the kind does not. */
+  /** detail is the tool, section or turn that is meant; empty for other kinds. */
   readonly detail: string;
 }
 
-/** CacheBreakpoint is a place up to which a provider is asked to keep a context. */
+/** CacheBreakpoint is a place up to which the provider is asked to keep a context. */
 export interface CacheBreakpoint {
-  /** after is what stands before it. */
+  /** after is what the breakpoint stands after. */
   readonly after: BreakpointPlace;
-  /** message_index is which message, counted over history and the current message, for MESSAGE. */
+  /**
+   * message_index is which message that is, for MESSAGE: from 0, counted over history and the current
+   * message. 0 for other places.
+   */
   readonly messageIndex: number;
-  /** prefix_tokens is what comes before it. */
+  /** prefix_tokens is how many tokens stand before it, as estimated. */
   readonly prefixTokens: number;
-  /** ttl_seconds is how long it should be kept. */
+  /** ttl_seconds is how long the provider should keep it. */
   readonly ttlSeconds: number;
 }
 
-/** CachePlan says what a provider's prompt cache will do for a context. */
+/**
+ * CachePlan is what the provider's prompt cache is expected to do for a context. Tokens are estimates without
+ * the margin that budgets include.
+ */
 export interface CachePlan {
   /** kind is how the provider's cache works. */
   readonly kind: CacheKind;
-  /** breakpoints are where the context should be kept up to, in order. */
+  /**
+   * breakpoints are the places up to which the context should be kept, in order; empty unless the kind is
+   * BREAKPOINTS.
+   */
   readonly breakpoints: readonly CacheBreakpoint[];
-  /** read_tokens is what will be read from the cache. */
+  /** read_tokens is how many tokens will be read from the cache. */
   readonly readTokens: number;
-  /** write_tokens is what will be written to it. */
+  /** write_tokens is how many tokens will be written to it at the price of a write. */
   readonly writeTokens: number;
-  /** fresh_tokens is the rest. */
+  /** fresh_tokens is the rest: tokens at the full price. */
   readonly freshTokens: number;
-  /** cost is what the input will cost, in input tokens at full price. */
+  /** cost is what the input will cost, in input tokens at the full price. */
   readonly cost: number;
   /** cost_without_cache is what it would cost without the cache, in the same unit. */
   readonly costWithoutCache: number;
-  /** cost_usd is the cost in US dollars, where the catalogue has a price; absent otherwise. */
+  /** cost_usd is `cost` in US dollars; absent where the catalogue has no price. */
   readonly costUsd?:
     | number
     | undefined;
-  /** miss_cause is why less is read than the context before left; absent when all of it is. */
+  /** miss_cause is why less is read than the context before left in the cache; absent when all of it is read. */
   readonly missCause: ContextChange | undefined;
 }
 
-/** PrefixUpdate is a change of the system prompt that rides in the current message. */
+/**
+ * PrefixUpdate is a change of the system prompt that the model is told of in the conversation, because the
+ * prompt itself is kept as it was.
+ */
 export interface PrefixUpdate {
-  /** section is the section that changed; empty where earlier updates are taken back, for the system prompt was made anew. */
+  /**
+   * section is the section that changed; empty for the update that takes all earlier ones back because the
+   * prompt was made anew.
+   */
   readonly section: string;
   /** hash is the SHA-256 of what the section says now. */
   readonly hash: Buffer;
-  /** tokens is what the update costs in the current message; 0 when it was told in an earlier turn. */
+  /**
+   * tokens is what the update costs in the current message, counted as in TokenBudget; 0 when the model was
+   * told in an earlier turn.
+   */
   readonly tokens: number;
 }
 
-/** PrefixState says how the system prompt came to be what it is. */
+/** PrefixState says why the system prompt of a context is what it is. */
 export interface PrefixState {
-  /** pinned says that it is the one of an earlier context, although something in it has changed since. */
+  /**
+   * pinned says that the prompt is that of an earlier context, although something in it has changed since.
+   * The model is told of the changes in the current message.
+   */
   readonly pinned: boolean;
-  /** cause is why it is not pinned although an earlier one was warm; absent otherwise. */
+  /** cause is why the prompt was made anew although the provider still has the earlier one; absent otherwise. */
   readonly cause:
     | ContextChange
     | undefined;
-  /** updates are the changes since, told in the current message or in an earlier turn. */
+  /** updates are the changes since the prompt was made, told in the current message or in an earlier turn. */
   readonly updates: readonly PrefixUpdate[];
-  /** told_tokens is what all updates cost that history carries. */
+  /** told_tokens is what all updates that the conversation carries cost. */
   readonly toldTokens: number;
-  /** told_turn_id is the first turn that carries one of them; empty when that is the turn of this context. */
+  /** told_turn_id is the first turn that carries one of them; empty when only the turn of this context will. */
   readonly toldTurnId: string;
-  /** first_difference is the first byte that differs from the session's context before, counted as in CompareReceipts. */
+  /**
+   * first_difference is the position of the first byte that differs from the session's context before,
+   * counted as in CompareReceipts; 0 when there is none before.
+   */
   readonly firstDifference: number;
-  /** difference is what caused it; absent when this context only goes on where the one before ended. */
+  /**
+   * difference is what caused it; absent when this context only continues the one before, and when there is
+   * none before.
+   */
   readonly difference:
     | ContextChange
     | undefined;
-  /** previous_assembly_id is the context before; empty when there is none. */
+  /**
+   * previous_assembly_id is the assembly of the context before: the one that a turn last answered for this
+   * model and role. Empty when there is none.
+   */
   readonly previousAssemblyId: string;
-  /** scaled_under_compaction_id is the compaction that the thread had when the token ratio was chosen: it stays in force until the next one. */
+  /**
+   * scaled_under_compaction_id is the compaction that the thread had when the token ratio was chosen; empty
+   * when it had none. The ratio stays until the thread has another one.
+   */
   readonly scaledUnderCompactionId: string;
 }
 
-/** CacheTurn compares what was predicted for a turn with what its provider reported. */
+/** CacheTurn compares, for one turn, what was predicted of the prompt cache with what the provider reported. */
 export interface CacheTurn {
   /** turn_id is the turn. */
   readonly turnId: string;
-  /** assembly_id is its assembly; empty when it named none. */
+  /** assembly_id is the assembly that the turn named; empty when it named none. */
   readonly assemblyId: string;
-  /** model is the model's name. */
+  /** model is the name of the model that answered. */
   readonly model: string;
   /** create_time is when the turn was begun or recorded. */
   readonly createTime:
     | Date
     | undefined;
-  /** predicted is the plan of its assembly; absent when that is no longer kept. */
+  /** predicted is the cache plan of its assembly; absent when there is no receipt of it. */
   readonly predicted:
     | CachePlan
     | undefined;
-  /** input_tokens is what the provider reported as input. */
+  /** input_tokens is the input that the provider reported; 0 when it reported nothing. */
   readonly inputTokens: number;
-  /** cached_input_tokens is what it reported as read from its cache. */
+  /** cached_input_tokens is how much of it was read from the cache, as reported. */
   readonly cachedInputTokens: number;
-  /** cache_write_tokens is what it reported as written. */
+  /** cache_write_tokens is how much of it was written to the cache, as reported. */
   readonly cacheWriteTokens: number;
-  /** hit_rate is the share of the input that was read from the cache. */
+  /** hit_rate is the share of the input that was read from the cache, from 0 to 1. */
   readonly hitRate: number;
-  /** miss_cause is why less was read than could have been; absent when nothing was missed. */
+  /**
+   * miss_cause is why less was read than could have been; absent when nothing was missed, and when the turn
+   * reported no usage.
+   */
   readonly missCause: ContextChange | undefined;
 }
 
-/** CacheUse is what a model's cache did for a session. */
+/** CacheUse sums up what the prompt cache did for the turns of one model. */
 export interface CacheUse {
-  /** model is the model's name. */
+  /** model is the name of the model. */
   readonly model: string;
-  /** turns is how many of the turns reported their usage. */
+  /** turns is how many of the turns reported their usage. The other fields are about these. */
   readonly turns: number;
-  /** input_tokens is all of their input. */
+  /** input_tokens is their input in all. */
   readonly inputTokens: number;
-  /** cached_input_tokens is what of it was read from the cache. */
+  /** cached_input_tokens is how much of it was read from the cache. */
   readonly cachedInputTokens: number;
-  /** hit_rate is the share. */
+  /** hit_rate is `cached_input_tokens` as a share of `input_tokens`, from 0 to 1. */
   readonly hitRate: number;
-  /** predicted_hit_rate is the share that was predicted for the same turns. */
+  /** predicted_hit_rate is the share that was predicted for the same turns; 0 when nothing was. */
   readonly predictedHitRate: number;
 }
 

@@ -11,17 +11,23 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/rendering.proto";
 
-/** BodyFormat is a way in which a provider takes a context. */
+/** BodyFormat is the form in which a provider's API takes a context. */
 export const BodyFormat = {
   /** UNSPECIFIED - BODY_FORMAT_UNSPECIFIED asks for no body. */
   UNSPECIFIED: "BODY_FORMAT_UNSPECIFIED",
-  /** ANTHROPIC_MESSAGES - BODY_FORMAT_ANTHROPIC_MESSAGES is the body of Anthropic's Messages. */
+  /** ANTHROPIC_MESSAGES - BODY_FORMAT_ANTHROPIC_MESSAGES is the request body of Anthropic's Messages API. */
   ANTHROPIC_MESSAGES: "BODY_FORMAT_ANTHROPIC_MESSAGES",
-  /** OPENAI_RESPONSES - BODY_FORMAT_OPENAI_RESPONSES is the body of OpenAI's Responses. */
+  /** OPENAI_RESPONSES - BODY_FORMAT_OPENAI_RESPONSES is the request body of OpenAI's Responses API. */
   OPENAI_RESPONSES: "BODY_FORMAT_OPENAI_RESPONSES",
-  /** OPENAI_CHAT - BODY_FORMAT_OPENAI_CHAT is the body of OpenAI's Chat Completions, and of all that speak it. */
+  /**
+   * OPENAI_CHAT - BODY_FORMAT_OPENAI_CHAT is the request body of OpenAI's Chat Completions API, which many other servers
+   * take as well.
+   */
   OPENAI_CHAT: "BODY_FORMAT_OPENAI_CHAT",
-  /** GEMINI - BODY_FORMAT_GEMINI is the body of Gemini's generateContent; the model is in its address. */
+  /**
+   * GEMINI - BODY_FORMAT_GEMINI is the request body of Gemini's generateContent. The model is part of the URL, not of
+   * the body.
+   */
   GEMINI: "BODY_FORMAT_GEMINI",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -79,15 +85,18 @@ export function bodyFormatToNumber(object: BodyFormat): number {
   }
 }
 
-/** RenderedBody is a context as a provider takes it, to be posted as it is. */
+/** RenderedBody is a context as a request body that its provider accepts, ready to be posted. */
 export interface RenderedBody {
-  /** format is whose. */
+  /** format is which API the body is for. */
   readonly format: BodyFormat;
-  /** body is the request body: JSON, its keys always in the same order. */
+  /** body is the request body as JSON. The same context always gives the same bytes. */
   readonly body: Buffer;
   /** hash is the SHA-256 of the body. */
   readonly hash: Buffer;
-  /** tool_names are the tools that the provider does not take by their names: from the name in the body, with which the model calls them, to their own. */
+  /**
+   * tool_names are the tools whose names the provider does not accept: from the name in the body, which the
+   * model will use in its calls, to the tool's own name. Other tools are not listed.
+   */
   readonly toolNames: { [key: string]: string };
 }
 
@@ -96,21 +105,21 @@ export interface RenderedBody_ToolNamesEntry {
   readonly value: string;
 }
 
-/** RenderedChunk is a piece of a request body. All pieces of a stream, one after the other, are the body. */
+/** RenderedChunk is a piece of a request body. The `data` of all chunks, one after the other, is the body. */
 export interface RenderedChunk {
-  /** data is the piece: 65,536 bytes, and what is left in the last one. */
+  /** data is the piece: 65,536 bytes, or what is left in the last chunk. */
   readonly data: Buffer;
-  /** rendered is what the body is, in the last chunk only. Its `body` is empty. */
-  readonly rendered: RenderedBody | undefined;
+  /** about describes the whole body. Only the last chunk has it, and its `body` is empty. */
+  readonly about: RenderedBody | undefined;
 }
 
 /** BodyProblem is a rule of a provider that a body breaks. */
 export interface BodyProblem {
-  /** rule is its name, as in "tool_result_missing". */
+  /** rule is the name of the rule, such as "tool_result_missing". */
   readonly rule: string;
-  /** path is where in the body, as in "messages[3].content[0]". */
+  /** path is where in the body it is broken, such as "messages[3].content[0]"; empty for the body as a whole. */
   readonly path: string;
-  /** message says what is wrong. */
+  /** message says what is wrong, in words for people. */
   readonly message: string;
 }
 
@@ -284,7 +293,7 @@ export const RenderedBody_ToolNamesEntry: MessageFns<RenderedBody_ToolNamesEntry
 };
 
 function createBaseRenderedChunk(): RenderedChunk {
-  return { data: Buffer.alloc(0), rendered: undefined };
+  return { data: Buffer.alloc(0), about: undefined };
 }
 
 export const RenderedChunk: MessageFns<RenderedChunk> = {
@@ -292,8 +301,8 @@ export const RenderedChunk: MessageFns<RenderedChunk> = {
     if (message.data.length !== 0) {
       writer.uint32(10).bytes(message.data);
     }
-    if (message.rendered !== undefined) {
-      RenderedBody.encode(message.rendered, writer.uint32(18).fork()).join();
+    if (message.about !== undefined) {
+      RenderedBody.encode(message.about, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -324,7 +333,7 @@ export const RenderedChunk: MessageFns<RenderedChunk> = {
               break;
             }
 
-            message.rendered = RenderedBody.decode(reader, reader.uint32());
+            message.about = RenderedBody.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -345,8 +354,8 @@ export const RenderedChunk: MessageFns<RenderedChunk> = {
   fromPartial(object: DeepPartial<RenderedChunk>): RenderedChunk {
     const message = createBaseRenderedChunk() as any;
     message.data = object.data ?? Buffer.alloc(0);
-    message.rendered = (object.rendered !== undefined && object.rendered !== null)
-      ? RenderedBody.fromPartial(object.rendered)
+    message.about = (object.about !== undefined && object.about !== null)
+      ? RenderedBody.fromPartial(object.about)
       : undefined;
     return message;
   },

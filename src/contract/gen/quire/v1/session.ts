@@ -14,17 +14,23 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/session.proto";
 
-/** TaskStatus is the state of a sub-agent's task. */
+/**
+ * TaskStatus is how far a sub-agent's task has come. Callers set it, and ListSessions filters by it; Quire
+ * never changes it.
+ */
 export const TaskStatus = {
-  /** UNSPECIFIED - TASK_STATUS_UNSPECIFIED means that the session has no task. */
+  /**
+   * UNSPECIFIED - TASK_STATUS_UNSPECIFIED means PENDING when a sub-agent is created, and any state when sessions are
+   * listed.
+   */
   UNSPECIFIED: "TASK_STATUS_UNSPECIFIED",
   /** PENDING - TASK_STATUS_PENDING is a task that has not begun. */
   PENDING: "TASK_STATUS_PENDING",
-  /** RUNNING - TASK_STATUS_RUNNING is a task under way. */
+  /** RUNNING - TASK_STATUS_RUNNING is a task that is being worked on. */
   RUNNING: "TASK_STATUS_RUNNING",
-  /** COMPLETED - TASK_STATUS_COMPLETED is a task that was done. */
+  /** COMPLETED - TASK_STATUS_COMPLETED is a task that is done. */
   COMPLETED: "TASK_STATUS_COMPLETED",
-  /** FAILED - TASK_STATUS_FAILED is a task that came to nothing. */
+  /** FAILED - TASK_STATUS_FAILED is a task that could not be done. */
   FAILED: "TASK_STATUS_FAILED",
   /** CANCELLED - TASK_STATUS_CANCELLED is a task that was called off. */
   CANCELLED: "TASK_STATUS_CANCELLED",
@@ -90,7 +96,7 @@ export function taskStatusToNumber(object: TaskStatus): number {
   }
 }
 
-/** HeadMoveCause is why a session's head moved. */
+/** HeadMoveCause is what moved a session's head. */
 export const HeadMoveCause = {
   /** UNSPECIFIED - HEAD_MOVE_CAUSE_UNSPECIFIED is never sent. */
   UNSPECIFIED: "HEAD_MOVE_CAUSE_UNSPECIFIED",
@@ -98,7 +104,7 @@ export const HeadMoveCause = {
   RECORDED: "HEAD_MOVE_CAUSE_RECORDED",
   /** COMPLETED - HEAD_MOVE_CAUSE_COMPLETED is a turn finished by CompleteTurn. */
   COMPLETED: "HEAD_MOVE_CAUSE_COMPLETED",
-  /** FORKED - HEAD_MOVE_CAUSE_FORKED is the start of a session made by ForkSession. */
+  /** FORKED - HEAD_MOVE_CAUSE_FORKED is the first entry of a session made by ForkSession. */
   FORKED: "HEAD_MOVE_CAUSE_FORKED",
   /** MOVED - HEAD_MOVE_CAUSE_MOVED is a head set by UpdateSession. */
   MOVED: "HEAD_MOVE_CAUSE_MOVED",
@@ -158,41 +164,53 @@ export function headMoveCauseToNumber(object: HeadMoveCause): number {
   }
 }
 
-/** Session is a stable label that points at the head of a thread: a pointer, not a container. */
+/**
+ * Session is a stable name that points at the head of a thread. It is a pointer, not a container: several
+ * sessions may share turns.
+ */
 export interface Session {
   /** id is a UUIDv7. */
   readonly id: string;
-  /** label is the session's name, unique in its tenant. */
+  /** label is the session's name. No other session has it as its label or as an alias. */
   readonly label: string;
   /** head_turn_id is the newest turn of its thread; empty before the first turn. */
   readonly headTurnId: string;
   /** depth is the number of turns in its thread. */
   readonly depth: number;
-  /** aliases are other names of the session, in order. */
+  /** aliases are the session's other names, sorted. */
   readonly aliases: readonly string[];
-  /** workspace_path is the root of its workspace. */
+  /**
+   * workspace_path is the root folder of the session's workspace. Contexts that name no workspace carry it;
+   * Quire opens no files there.
+   */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags. */
+  /** metadata are the caller's own tags. Quire stores and returns them, and attaches no meaning to them. */
   readonly metadata: { [key: string]: string };
-  /** forked_from_turn_id is the turn at which the session was forked; empty when it was created. */
+  /**
+   * forked_from_turn_id is the turn that the session was forked at; empty for a session that is not a fork,
+   * and for a fork of a session without turns.
+   */
   readonly forkedFromTurnId: string;
-  /** sub_agent links a sub-agent's session to the turn that spawned it; absent otherwise. */
+  /**
+   * sub_agent says who spawned the session and for which task; absent when it is not a sub-agent's. A fork of
+   * a sub-agent's session is not one.
+   */
   readonly subAgent:
     | SubAgentLink
     | undefined;
-  /** head_sequence counts the moves of the head. */
+  /** head_sequence counts the moves of the head; 0 before the first one. */
   readonly headSequence: number;
-  /** create_time is when the session was made. */
+  /** create_time is when the session was created or forked. */
   readonly createTime:
     | Date
     | undefined;
-  /** update_time is when the session or its head last changed. */
+  /** update_time is when the session or its head last changed. Changes of aliases do not count. */
   readonly updateTime:
     | Date
     | undefined;
   /**
-   * defaults are what its assemblies use where their request does not say; absent when it remembers nothing. ListSessions leaves
-   * `defaults.tools` out.
+   * defaults are what the session's assemblies use where their request does not say; absent when the session
+   * remembers nothing. ListSessions leaves `defaults.tools` out.
    */
   readonly defaults: SessionDefaults | undefined;
 }
@@ -203,82 +221,97 @@ export interface Session_MetadataEntry {
 }
 
 /**
- * SessionDefaults are what a session remembers for its assemblies, so that a request names only what differs. For one assembly the
- * request is always stronger.
+ * SessionDefaults are what a session remembers for its assemblies, so that a request has to name only what
+ * differs. What a request names always wins for that assembly.
  *
- * In CreateSession what is empty is not remembered. In UpdateSession what is absent stays as it is, and what is set to empty
- * (UNSPECIFIED for the role) is forgotten.
+ * In CreateSession, empty fields are not remembered. In UpdateSession, an absent field stays as it is, and
+ * one that is set to empty (UNSPECIFIED for the role) is forgotten.
  */
 export interface SessionDefaults {
   /**
-   * capsule is the agent's definition, by name. A sub-agent for which none is named inherits one when it is
-   * created: that of the assembly which its parent turn answers, else the one that the parent session
-   * remembers, else that of the parent session's newest assembly. It stays the sub-agent's, whatever becomes
-   * of the parent.
+   * capsule is the name of the agent's definition. A sub-agent that is created without one inherits it: from
+   * the assembly that its parent turn answers, else from what the parent session remembers, else from the
+   * parent session's newest assembly. From then on it belongs to the sub-agent, whatever becomes of the
+   * parent.
    */
   readonly capsule?:
     | string
     | undefined;
-  /** role is the part that the agent plays. A sub-agent's is WORKER unless another is given. A session of a WORKER needs a task. */
+  /**
+   * role is the part that the agent plays. A sub-agent is a WORKER unless it is given another role. The
+   * session of a WORKER needs a task.
+   */
   readonly role?:
     | AgentRole
     | undefined;
-  /** workspace is the workspace's name. */
+  /** workspace is the name of the workspace to use. */
   readonly workspace?:
     | string
     | undefined;
   /**
-   * toolset is the name of a toolset of the workspace. A request that names another workspace does not take
-   * it.
+   * toolset is the name of a toolset of that workspace. A request that names another workspace does not
+   * inherit it.
    */
   readonly toolset?:
     | string
     | undefined;
-  /** model is the model's name. */
+  /** model is the name of the model to use. */
   readonly model?:
     | string
     | undefined;
-  /** provider is the provider's name. A request that names another model does not take it. */
+  /** provider is who serves the model. A request that names another model does not inherit it. */
   readonly provider?:
     | string
     | undefined;
-  /** scope is the capabilities that a worker sees. */
+  /** scope is the capabilities that a worker sees; absent for all of them. */
   readonly scope:
     | CapabilityScope
     | undefined;
-  /** tools are further tools, as in ContextRequest. */
+  /** tools are tools besides those of the toolset, as in `ContextRequest.tools`. */
   readonly tools: SessionTools | undefined;
 }
 
 /**
- * CapabilityScope is the share of an environment that a worker sees: its capabilities, the tools that belong to them, and their
- * credentials.
+ * CapabilityScope is the part of the environment that a worker sees: some capabilities, the tools that belong
+ * to them, and their broken credentials.
  */
 export interface CapabilityScope {
-  /** capabilities are their names. */
+  /**
+   * capabilities are the names of the capabilities in the scope. A scope without names is no scope: the
+   * worker then sees all of them.
+   */
   readonly capabilities: readonly string[];
 }
 
 /** SessionTools are the tools that a session brings to its assemblies. */
 export interface SessionTools {
-  /** tools are in order, each name once; together at most 1,048,576 bytes. */
+  /**
+   * tools are in the order in which models see them, each name once; all together at most 1,048,576 bytes as
+   * JSON.
+   */
   readonly tools: readonly Tool[];
 }
 
 /** SubAgentLink says which agent spawned a session, and for what. */
 export interface SubAgentLink {
   /**
-   * parent_session_id is the id of the session that spawned it. In requests its label or alias serves as
-   * well.
+   * parent_session_id is the id of the session that spawned it. A request may give a label or an alias
+   * instead.
    */
   readonly parentSessionId: string;
-  /** parent_turn_id is the turn in which it was spawned. The turn must exist. */
+  /**
+   * parent_turn_id is the turn in which it was spawned; empty when that is not known. If given, the turn must
+   * exist.
+   */
   readonly parentTurnId: string;
-  /** spawning_call_id is the tool call that spawned it. */
+  /**
+   * spawning_call_id is the tool call that spawned it; empty when there was none. It is recorded and not
+   * checked.
+   */
   readonly spawningCallId: string;
-  /** task is what it is to do. A worker's is required. */
+  /** task is what the sub-agent is to do; a worker's system prompt shows it. Required for a worker. */
   readonly task: string;
-  /** task_status is how far it is. PENDING unless set. */
+  /** task_status is how far the task has come. PENDING when left out. */
   readonly taskStatus: TaskStatus;
 }
 
@@ -286,11 +319,11 @@ export interface SubAgentLink {
 export interface HeadMove {
   /** sequence numbers the moves of a session from 1, without gaps. */
   readonly sequence: number;
-  /** from_turn_id is the head before; empty when there was none. */
+  /** from_turn_id is the head before the move; empty when there was none. */
   readonly fromTurnId: string;
-  /** to_turn_id is the head after. */
+  /** to_turn_id is the head after the move. */
   readonly toTurnId: string;
-  /** cause is why it moved. */
+  /** cause is what moved it. */
   readonly cause: HeadMoveCause;
   /** create_time is when it moved. */
   readonly createTime: Date | undefined;

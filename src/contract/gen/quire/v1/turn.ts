@@ -16,15 +16,24 @@ export const protobufFileName = "quire/v1/turn.proto";
 
 /** TurnStatus is the state of a turn. */
 export const TurnStatus = {
-  /** UNSPECIFIED - TURN_STATUS_UNSPECIFIED is no state; in a request it means COMPLETED. */
+  /** UNSPECIFIED - TURN_STATUS_UNSPECIFIED is the state of no turn. In RecordTurn and CompleteTurn it means COMPLETED. */
   UNSPECIFIED: "TURN_STATUS_UNSPECIFIED",
-  /** OPEN - TURN_STATUS_OPEN is a turn that is being written. It is in no history. */
+  /**
+   * OPEN - TURN_STATUS_OPEN is a turn that is still being written. It is part of no history; Assemble shows it only
+   * as the `active_turn_id` of a request.
+   */
   OPEN: "TURN_STATUS_OPEN",
-  /** COMPLETED - TURN_STATUS_COMPLETED is a finished turn. It never changes. */
+  /** COMPLETED - TURN_STATUS_COMPLETED is a finished turn that leaves nothing unanswered. It never changes. */
   COMPLETED: "TURN_STATUS_COMPLETED",
-  /** AWAITING - TURN_STATUS_AWAITING is a finished turn with calls or approvals that the next turn answers. It never changes. */
+  /**
+   * AWAITING - TURN_STATUS_AWAITING is a finished turn that leaves tool calls or approvals for the next turn to answer.
+   * It never changes.
+   */
   AWAITING: "TURN_STATUS_AWAITING",
-  /** FAILED - TURN_STATUS_FAILED is a turn that came to nothing. It is kept, but never in a history. */
+  /**
+   * FAILED - TURN_STATUS_FAILED is a turn that was given up. It can be read, but it is part of no history, and no turn
+   * can follow it.
+   */
   FAILED: "TURN_STATUS_FAILED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -82,7 +91,7 @@ export function turnStatusToNumber(object: TurnStatus): number {
   }
 }
 
-/** OpenItemKind is what waits for an answer. */
+/** OpenItemKind is what kind of thing waits for an answer. */
 export const OpenItemKind = {
   /** UNSPECIFIED - OPEN_ITEM_KIND_UNSPECIFIED is never sent. */
   UNSPECIFIED: "OPEN_ITEM_KIND_UNSPECIFIED",
@@ -134,83 +143,115 @@ export function openItemKindToNumber(object: OpenItemKind): number {
   }
 }
 
-/** Turn is one exchange. Turns form a tree through `parent_turn_id`; a turn seen with its ancestors is a thread. */
+/**
+ * Turn is one exchange. Turns form a tree through `parent_turn_id`; a turn together with all its ancestors is
+ * a thread.
+ */
 export interface Turn {
   /** id is a UUIDv7. */
   readonly id: string;
-  /** session_id is the session through which the turn was written. */
+  /**
+   * session_id is the session that the turn was written through. Other sessions may share the turn: forks,
+   * and sessions whose head was moved to it.
+   */
   readonly sessionId: string;
   /** parent_turn_id is the turn before it; empty for the first turn of a thread. */
   readonly parentTurnId: string;
   /** status is the turn's state. */
   readonly status: TurnStatus;
-  /** depth is the number of turns in its thread, itself included; 0 while it is open and for a failed turn. */
+  /**
+   * depth is the number of turns in its thread, itself included; 0 for an open or failed turn, which is in no
+   * thread.
+   */
   readonly depth: number;
-  /** details are what the caller said about the turn, and what it left to the assembly that it named. */
+  /**
+   * details describe the turn: what the caller said when it began and, for what the caller left out, what the
+   * assembly that it names says.
+   */
   readonly details:
     | TurnDetails
     | undefined;
-  /** permissions_used are the permissions that the turn made use of. */
+  /**
+   * permissions_used are the permissions that the engine reports to have used. They are not checked against
+   * the granted ones.
+   */
   readonly permissionsUsed: readonly string[];
-  /** usage is what the provider charged. */
+  /** usage is the sum of all that was reported for the turn; absent when nothing was. */
   readonly usage:
     | TokenUsage
     | undefined;
-  /** stop_reason is why the model stopped, in the provider's words. */
+  /** stop_reason is why the model stopped, in the provider's own words, such as "end_turn". */
   readonly stopReason: string;
-  /** error is what went wrong, for a failed turn. */
+  /** error is what went wrong, in the engine's words; usually empty unless the turn failed. */
   readonly error: string;
-  /** message_count is the number of its messages. */
+  /** message_count is the number of messages in the turn. */
   readonly messageCount: number;
   /** o200k_tokens is the exact o200k_base count of its messages' `parts`. */
   readonly o200kTokens: number;
-  /** context_o200k_tokens is the same for their `context_parts`. */
+  /** context_o200k_tokens is the same count for their `context_parts`. */
   readonly contextO200kTokens: number;
-  /** open_items are the calls and approvals that wait for an answer. */
+  /**
+   * open_items are the tool calls and approvals that still wait for an answer. The turn after an AWAITING one
+   * has to answer them, or abandon them.
+   */
   readonly openItems: readonly OpenItem[];
-  /** abandoned_items are the calls and approvals of the parent that this turn left unanswered for good. */
+  /** abandoned_items are the tool calls and approvals of the parent that this turn left unanswered for good. */
   readonly abandonedItems: readonly OpenItem[];
   /** content_hash is the SHA-256 of its messages as stored; empty while the turn is open. */
   readonly contentHash: Buffer;
   /**
-   * chain_hash is the SHA-256 of the parent's chain hash (nothing for a first turn) followed by the content hash, so it stands
-   * for the whole thread; empty while the turn is open and for a failed turn.
+   * chain_hash is the SHA-256 of the parent's chain hash followed by this turn's content hash (of the content
+   * hash alone for a first turn), so it stands for the whole thread. Empty for an open or failed turn.
    */
   readonly chainHash: Buffer;
   /** create_time is when the turn was begun or recorded. */
   readonly createTime:
     | Date
     | undefined;
-  /** complete_time is when it was completed or failed; absent while it is open. */
+  /** complete_time is when the turn was completed or failed; absent while it is open. */
   readonly completeTime:
     | Date
     | undefined;
-  /** assembly_id is the assembly that the turn answers to; empty when it named none. */
+  /**
+   * assembly_id is the assembly whose context the turn answers, as the caller named it; empty when it named
+   * none. Its receipt may have expired since.
+   */
   readonly assemblyId: string;
+  /** model_call_count is how many model calls were reported. */
+  readonly modelCallCount: number;
+  /**
+   * model_calls are those calls, in the order in which they were reported. GetTurn gives all of them,
+   * ListTurns the first 64 of each turn; the answers of writes leave them out.
+   */
+  readonly modelCalls: readonly ModelCall[];
 }
 
 /**
- * TurnDetails are what the caller says about a turn when it begins. For a turn that names its assembly, what is left out here
- * (but for metadata) is taken from the assembly; `source_event` is taken whole or not at all.
+ * TurnDetails describe a turn. The caller gives them when the turn begins. If the turn names its assembly,
+ * every field that is left empty here, except `metadata`, is taken from that assembly; `source_event` is
+ * taken as a whole or not at all.
  */
 export interface TurnDetails {
   /** agent_role is the part that the agent plays. */
   readonly agentRole: AgentRole;
-  /** model is the model's name. */
+  /** model is the model that answers, such as "gpt-4o". */
   readonly model: string;
-  /** provider is the provider's name. */
+  /** provider is who serves the model, such as "openai". */
   readonly provider: string;
-  /** toolset is the name of the set of tools. */
+  /** toolset is the name of the toolset that the agent was given. */
   readonly toolset: string;
-  /** permissions_granted are the permissions that the turn may use. */
+  /**
+   * permissions_granted are the permissions that the agent was given. They are recorded; the ledger enforces
+   * nothing.
+   */
   readonly permissionsGranted: readonly string[];
-  /** source_event is what set the turn off. */
+  /** source_event is what started the turn; absent when that is not known. */
   readonly sourceEvent:
     | SourceEvent
     | undefined;
-  /** workspace_path is the root of the workspace. */
+  /** workspace_path is the root folder of the workspace that the agent works in. */
   readonly workspacePath: string;
-  /** metadata are the caller's own tags. */
+  /** metadata are the caller's own tags. Quire stores and returns them, and attaches no meaning to them. */
   readonly metadata: { [key: string]: string };
 }
 
@@ -219,7 +260,31 @@ export interface TurnDetails_MetadataEntry {
   readonly value: string;
 }
 
-/** TokenUsage is what a provider reported for a turn. */
+/**
+ * ModelCall is a request to a model and what it cost; or several of them, where their usage was reported as
+ * one.
+ */
+export interface ModelCall {
+  /** usage is what the provider charged for it. */
+  readonly usage:
+    | TokenUsage
+    | undefined;
+  /** model is the model's name; the turn's when a request leaves it empty. */
+  readonly model: string;
+  /** provider is the provider's name; the turn's when a request leaves it empty. */
+  readonly provider: string;
+  /**
+   * assembly_id is the assembly whose context was sent, where that is known. One of another session is
+   * refused with INVALID_FIELD.
+   */
+  readonly assemblyId?:
+    | string
+    | undefined;
+  /** create_time is when it was reported. Set by the server; ignored in requests. */
+  readonly createTime: Date | undefined;
+}
+
+/** TokenUsage is what a provider reported, for one model call or for several. */
 export interface TokenUsage {
   /** input_tokens are all tokens of the input, cached ones included. */
   readonly inputTokens: number;
@@ -233,39 +298,55 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
-/** OpenItem is a call or an approval that waits for an answer. */
+/** OpenItem is a tool call or an approval request that waits for an answer. */
 export interface OpenItem {
-  /** kind is what waits. */
+  /** kind is which of the two it is. */
   readonly kind: OpenItemKind;
-  /** id is the call id or the approval id. */
+  /** id is the `call_id` or the `approval_id`. */
   readonly id: string;
 }
 
-/** AgentResult is what an agent engine returns for a turn. */
+/** AgentResult is what an agent engine reports for a turn. */
 export interface AgentResult {
-  /** messages are what the engine produced, in order, tool calls and results included. */
+  /**
+   * messages are what the engine produced, in order, with tool calls and their results. In the response of
+   * GetTurn they are all messages of the turn.
+   */
   readonly messages: readonly Message[];
-  /** calls are the turn's tool calls, each with its result. Set by the server in answers, from the messages; ignored in requests. */
+  /** calls are the turn's tool calls, each with its result, taken from the messages. Set by the server. */
   readonly calls: readonly ToolInvocation[];
-  /** usage is what the provider charged. */
+  /**
+   * usage is what the provider charged for all that was not reported by itself. In RecordTurn that is the
+   * whole turn, however many model calls it took; in CompleteTurn it is the whole turn, too, or, after
+   * AppendMessages that gave theirs, the calls since. It is kept as one call. In answers it is the sum of the
+   * turn's calls.
+   */
   readonly usage:
     | TokenUsage
     | undefined;
-  /** stop_reason is why the model stopped, in the provider's words. */
+  /** stop_reason is why the model stopped, in the provider's own words, such as "end_turn". */
   readonly stopReason: string;
-  /** error is what went wrong, for a failed turn. */
+  /** error is what went wrong, in the engine's words. */
   readonly error: string;
-  /** permissions_used are the permissions that the turn made use of. */
+  /**
+   * permissions_used are the permissions that the turn made use of. They are not checked against the granted
+   * ones.
+   */
   readonly permissionsUsed: readonly string[];
+  /**
+   * model_calls report each model call by itself, for a writer that has them all at hand. `usage` is then
+   * left out, or is their sum.
+   */
+  readonly modelCalls: readonly ModelCall[];
 }
 
 /** ToolInvocation is a tool call with its result. */
 export interface ToolInvocation {
-  /** call is the request. */
+  /** call is the request, as the model made it. */
   readonly call:
     | ToolCallPart
     | undefined;
-  /** result is the answer; absent when there is none in this turn. */
+  /** result is what the tool returned; absent when this turn has no result for the call. */
   readonly result: ToolResultPart | undefined;
 }
 
@@ -291,6 +372,8 @@ function createBaseTurn(): Turn {
     createTime: undefined,
     completeTime: undefined,
     assemblyId: "",
+    modelCallCount: 0,
+    modelCalls: [],
   };
 }
 
@@ -355,6 +438,12 @@ export const Turn: MessageFns<Turn> = {
     }
     if (message.assemblyId !== "") {
       writer.uint32(162).string(message.assemblyId);
+    }
+    if (message.modelCallCount !== 0) {
+      writer.uint32(168).uint32(message.modelCallCount);
+    }
+    for (const v of message.modelCalls) {
+      ModelCall.encode(v!, writer.uint32(178).fork()).join();
     }
     return writer;
   },
@@ -532,6 +621,22 @@ export const Turn: MessageFns<Turn> = {
             message.assemblyId = reader.string();
             continue;
           }
+          case 21: {
+            if (tag !== 168) {
+              break;
+            }
+
+            message.modelCallCount = reader.uint32();
+            continue;
+          }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.modelCalls.push(ModelCall.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -573,6 +678,8 @@ export const Turn: MessageFns<Turn> = {
     message.createTime = object.createTime ?? undefined;
     message.completeTime = object.completeTime ?? undefined;
     message.assemblyId = object.assemblyId ?? "";
+    message.modelCallCount = object.modelCallCount ?? 0;
+    message.modelCalls = object.modelCalls?.map((e) => ModelCall.fromPartial(e)) || [];
     return message;
   },
 };
@@ -805,6 +912,111 @@ export const TurnDetails_MetadataEntry: MessageFns<TurnDetails_MetadataEntry> = 
   },
 };
 
+function createBaseModelCall(): ModelCall {
+  return { usage: undefined, model: "", provider: "", assemblyId: undefined, createTime: undefined };
+}
+
+export const ModelCall: MessageFns<ModelCall> = {
+  encode(message: ModelCall, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.usage !== undefined) {
+      TokenUsage.encode(message.usage, writer.uint32(10).fork()).join();
+    }
+    if (message.model !== "") {
+      writer.uint32(18).string(message.model);
+    }
+    if (message.provider !== "") {
+      writer.uint32(26).string(message.provider);
+    }
+    if (message.assemblyId !== undefined) {
+      writer.uint32(34).string(message.assemblyId);
+    }
+    if (message.createTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.createTime), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ModelCall {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseModelCall() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.usage = TokenUsage.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ModelCall>): ModelCall {
+    return ModelCall.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ModelCall>): ModelCall {
+    const message = createBaseModelCall() as any;
+    message.usage = (object.usage !== undefined && object.usage !== null)
+      ? TokenUsage.fromPartial(object.usage)
+      : undefined;
+    message.model = object.model ?? "";
+    message.provider = object.provider ?? "";
+    message.assemblyId = object.assemblyId ?? undefined;
+    message.createTime = object.createTime ?? undefined;
+    return message;
+  },
+};
+
 function createBaseTokenUsage(): TokenUsage {
   return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 }
@@ -976,7 +1188,7 @@ export const OpenItem: MessageFns<OpenItem> = {
 };
 
 function createBaseAgentResult(): AgentResult {
-  return { messages: [], calls: [], usage: undefined, stopReason: "", error: "", permissionsUsed: [] };
+  return { messages: [], calls: [], usage: undefined, stopReason: "", error: "", permissionsUsed: [], modelCalls: [] };
 }
 
 export const AgentResult: MessageFns<AgentResult> = {
@@ -998,6 +1210,9 @@ export const AgentResult: MessageFns<AgentResult> = {
     }
     for (const v of message.permissionsUsed) {
       writer.uint32(50).string(v!);
+    }
+    for (const v of message.modelCalls) {
+      ModelCall.encode(v!, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -1063,6 +1278,14 @@ export const AgentResult: MessageFns<AgentResult> = {
             message.permissionsUsed.push(reader.string());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.modelCalls.push(ModelCall.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1088,6 +1311,7 @@ export const AgentResult: MessageFns<AgentResult> = {
     message.stopReason = object.stopReason ?? "";
     message.error = object.error ?? "";
     message.permissionsUsed = object.permissionsUsed?.map((e) => e) || [];
+    message.modelCalls = object.modelCalls?.map((e) => ModelCall.fromPartial(e)) || [];
     return message;
   },
 };

@@ -12,19 +12,23 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/workspace.proto";
 
-/** DocumentKind is what a document is for. */
+/** DocumentKind is what a document is for. It decides which section of the system prompt the document becomes. */
 export const DocumentKind = {
-  /** UNSPECIFIED - DOCUMENT_KIND_UNSPECIFIED means by name: AGENTS.md, SOUL.md, IDENTITY.md and user/IDENTITY.md are known, all else is OTHER. */
+  /**
+   * UNSPECIFIED - DOCUMENT_KIND_UNSPECIFIED means that the path decides: AGENTS.md is RULES, SOUL.md is SOUL, IDENTITY.md
+   * is AGENT_IDENTITY, user/IDENTITY.md and USER.md are USER_IDENTITY, everything else is OTHER. It is never
+   * sent.
+   */
   UNSPECIFIED: "DOCUMENT_KIND_UNSPECIFIED",
-  /** RULES - DOCUMENT_KIND_RULES is AGENTS.md: rules of behaviour. */
+  /** RULES - DOCUMENT_KIND_RULES is how the agent is to behave in this workspace. */
   RULES: "DOCUMENT_KIND_RULES",
-  /** USER_IDENTITY - DOCUMENT_KIND_USER_IDENTITY is the user's IDENTITY.md: name, time zone, preferences. */
+  /** USER_IDENTITY - DOCUMENT_KIND_USER_IDENTITY is who the user is: name, time zone, preferences. */
   USER_IDENTITY: "DOCUMENT_KIND_USER_IDENTITY",
-  /** SOUL - DOCUMENT_KIND_SOUL is SOUL.md: personality, values, boundaries. */
+  /** SOUL - DOCUMENT_KIND_SOUL is the agent's personality, values and boundaries. */
   SOUL: "DOCUMENT_KIND_SOUL",
-  /** AGENT_IDENTITY - DOCUMENT_KIND_AGENT_IDENTITY is the agent's IDENTITY.md: its name and manner. */
+  /** AGENT_IDENTITY - DOCUMENT_KIND_AGENT_IDENTITY is the agent's name and manner. */
   AGENT_IDENTITY: "DOCUMENT_KIND_AGENT_IDENTITY",
-  /** OTHER - DOCUMENT_KIND_OTHER is any other document. It is kept, and not part of a system prompt. */
+  /** OTHER - DOCUMENT_KIND_OTHER is any other document. It is stored, and is not part of the system prompt. */
   OTHER: "DOCUMENT_KIND_OTHER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -88,15 +92,15 @@ export function documentKindToNumber(object: DocumentKind): number {
   }
 }
 
-/** CapabilityState says whether a capability can be used. */
+/** CapabilityState is whether a capability can be used. */
 export const CapabilityState = {
-  /** UNSPECIFIED - CAPABILITY_STATE_UNSPECIFIED is not a state; a capability that carries it is refused. */
+  /** UNSPECIFIED - CAPABILITY_STATE_UNSPECIFIED is refused: every capability has a state. */
   UNSPECIFIED: "CAPABILITY_STATE_UNSPECIFIED",
   /** ACTIVE - CAPABILITY_STATE_ACTIVE is in use. */
   ACTIVE: "CAPABILITY_STATE_ACTIVE",
-  /** READY - CAPABILITY_STATE_READY can be used. */
+  /** READY - CAPABILITY_STATE_READY can be used, and is not yet. */
   READY: "CAPABILITY_STATE_READY",
-  /** NEEDS_SETUP - CAPABILITY_STATE_NEEDS_SETUP can be used after something is set up. */
+  /** NEEDS_SETUP - CAPABILITY_STATE_NEEDS_SETUP can be used once something is set up. */
   NEEDS_SETUP: "CAPABILITY_STATE_NEEDS_SETUP",
   /** BROKEN - CAPABILITY_STATE_BROKEN does not work. */
   BROKEN: "CAPABILITY_STATE_BROKEN",
@@ -156,17 +160,17 @@ export function capabilityStateToNumber(object: CapabilityState): number {
   }
 }
 
-/** ToolKind is what a tool does to the outside, by which roles are told apart. */
+/** ToolKind is whom a tool reaches. Roles get tools by it. */
 export const ToolKind = {
   /** UNSPECIFIED - TOOL_KIND_UNSPECIFIED means OTHER. */
   UNSPECIFIED: "TOOL_KIND_UNSPECIFIED",
-  /** MESSAGING - TOOL_KIND_MESSAGING sends messages to people. Not for workers. */
+  /** MESSAGING - TOOL_KIND_MESSAGING sends messages to people. Workers do not get it. */
   MESSAGING: "TOOL_KIND_MESSAGING",
-  /** REPLY - TOOL_KIND_REPLY answers the manager. For workers only. */
+  /** REPLY - TOOL_KIND_REPLY reports to the manager. Only workers get it, whatever their scope. */
   REPLY: "TOOL_KIND_REPLY",
-  /** SPAWN - TOOL_KIND_SPAWN starts a sub-agent. */
+  /** SPAWN - TOOL_KIND_SPAWN starts a sub-agent. Every role gets it; a worker, whatever its scope. */
   SPAWN: "TOOL_KIND_SPAWN",
-  /** OTHER - TOOL_KIND_OTHER is any other tool. */
+  /** OTHER - TOOL_KIND_OTHER is any other tool. A worker gets it if it belongs to the worker's scope. */
   OTHER: "TOOL_KIND_OTHER",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -224,15 +228,18 @@ export function toolKindToNumber(object: ToolKind): number {
   }
 }
 
-/** LoopRule is what a tool does to the tool loop of a turn. */
+/**
+ * LoopRule is what a call of a tool means for the tool loop of a turn. The model is told; Quire does not
+ * enforce it.
+ */
 export const LoopRule = {
-  /** UNSPECIFIED - LOOP_RULE_UNSPECIFIED is no rule; one that carries it is refused. */
+  /** UNSPECIFIED - LOOP_RULE_UNSPECIFIED is refused: a rule says something. */
   UNSPECIFIED: "LOOP_RULE_UNSPECIFIED",
   /** EXIT - LOOP_RULE_EXIT ends the turn after the tool was called. */
   EXIT: "LOOP_RULE_EXIT",
-  /** CONTINUE - LOOP_RULE_CONTINUE goes on after it was called. */
+  /** CONTINUE - LOOP_RULE_CONTINUE goes on after the tool was called. */
   CONTINUE: "LOOP_RULE_CONTINUE",
-  /** START - LOOP_RULE_START makes it the first tool of a turn. */
+  /** START - LOOP_RULE_START makes the tool the first one of a turn. */
   START: "LOOP_RULE_START",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
@@ -284,25 +291,25 @@ export function loopRuleToNumber(object: LoopRule): number {
   }
 }
 
-/** Workspace is where an agent works: its documents, what it can do there, and its tools. */
+/** Workspace is where an agent works: its documents, what the agent can do there, and its toolsets. */
 export interface Workspace {
   /** id is a UUIDv7. */
   readonly id: string;
-  /** name is the workspace's name, unique in its tenant. */
+  /** name is the workspace's name, which no other workspace has. */
   readonly name: string;
-  /** path is its root folder. */
+  /** path is its root folder, as the caller gave it. Contexts carry it; Quire opens no files there. */
   readonly path: string;
-  /** runtime are the static facts of the machine. */
+  /** runtime are facts about its machine; absent when none were given. */
   readonly runtime:
     | RuntimeFacts
     | undefined;
-  /** documents are its documents, by path, without their content. */
+  /** documents are its documents without their content, sorted by path. ListWorkspaces leaves them out. */
   readonly documents: readonly Document[];
   /** capability_count is the number of capabilities in its snapshot. */
   readonly capabilityCount: number;
-  /** toolsets are the names of its toolsets, in order. */
+  /** toolsets are the names of its toolsets, sorted. */
   readonly toolsets: readonly string[];
-  /** create_time is when it was made. */
+  /** create_time is when it was created. */
   readonly createTime:
     | Date
     | undefined;
@@ -310,33 +317,33 @@ export interface Workspace {
   readonly updateTime: Date | undefined;
 }
 
-/** RuntimeFacts are the static facts of a machine. */
+/** RuntimeFacts are facts about a machine that do not change from turn to turn. The system prompt lists them. */
 export interface RuntimeFacts {
-  /** host is its name. */
+  /** host is the machine's name. */
   readonly host: string;
-  /** os is its operating system. */
+  /** os is its operating system, such as "linux". */
   readonly os: string;
-  /** arch is its architecture. */
+  /** arch is its processor architecture, such as "arm64". */
   readonly arch: string;
 }
 
-/** Document is one version of a document. */
+/** Document is one version of a document in a workspace. */
 export interface Document {
   /**
-   * path is its name in the workspace, as in "AGENTS.md" or "user/IDENTITY.md". It leads down from the
-   * workspace's root: it does not begin with "/" or a drive letter, no segment is empty, "." or "..", and it
-   * holds no backslash and no control character.
+   * path is its name in the workspace, such as "AGENTS.md" or "user/IDENTITY.md". It leads down from the
+   * workspace's root: it does not begin with "/" or a drive letter, no segment of it is empty, "." or "..",
+   * and it has no backslash and no control character.
    */
   readonly path: string;
-  /** kind is what it is for. */
+  /** kind is what the document is for. */
   readonly kind: DocumentKind;
-  /** content is its text. Empty in lists. */
+  /** content is its text. It is empty wherever several documents are returned. */
   readonly content: string;
-  /** version counts from 1; a put of the same content makes no new one. Set by the server. */
+  /** version counts from 1 for each path. A put of the same content makes no new version. Set by the server. */
   readonly version: number;
   /** hash is the SHA-256 of the content. Set by the server. */
   readonly hash: Buffer;
-  /** size_bytes is the size of the content. Set by the server. */
+  /** size_bytes is the size of the content in bytes. Set by the server. */
   readonly sizeBytes: number;
   /** o200k_tokens is the exact o200k_base count of the content. Set by the server. */
   readonly o200kTokens: number;
@@ -344,86 +351,101 @@ export interface Document {
   readonly updateTime: Date | undefined;
 }
 
-/** Capability is one thing that an agent can do, or could. */
+/** Capability is one thing that an agent can do, or could do after some setup. */
 export interface Capability {
-  /** name is its name. */
+  /** name is what the capability is called, such as "github". */
   readonly name: string;
-  /** category groups it. */
+  /** category is the line of the environment section that it is listed on, such as "code". */
   readonly category: string;
-  /** state says whether it can be used. */
+  /** state is whether it can be used. */
   readonly state: CapabilityState;
-  /** reason says why it is broken, or what it needs. */
+  /** reason is what it needs, or why it is broken. Shown only in these two states. */
   readonly reason: string;
-  /** hint says how to use it. */
+  /** hint is how to use it, in a sentence; empty when there is nothing to say. */
   readonly hint: string;
 }
 
-/** CapabilitySnapshot is what an agent can do at a moment. */
+/**
+ * CapabilitySnapshot is what an agent can do at one moment. It becomes the environment section of the system
+ * prompt.
+ */
 export interface CapabilitySnapshot {
-  /** capabilities are in order, each name once. */
+  /** capabilities are shown by category, in this order; each name once. */
   readonly capabilities: readonly Capability[];
   /** credentials_configured is how many credentials are set up. */
   readonly credentialsConfigured: number;
-  /** credentials_broken are the names of those that do not work. */
+  /** credentials_broken are the names of credentials that do not work. */
   readonly credentialsBroken: readonly string[];
   /** hash is the SHA-256 of the snapshot as stored. Set by the server. */
   readonly hash: Buffer;
-  /** snapshot_time is when it was put. Set by the server. */
+  /** snapshot_time is when it was last put, even if nothing had changed. Set by the server. */
   readonly snapshotTime: Date | undefined;
 }
 
-/** Tool is a tool that a model can call. */
+/** Tool is a tool that a model can call. The engine runs it; Quire only shows it to the model. */
 export interface Tool {
-  /** name is its name. */
+  /** name is how the model calls the tool. */
   readonly name: string;
-  /** description tells the model what it does. */
+  /** description tells the model what the tool does. */
   readonly description: string;
   /**
-   * input_schema_json is the JSON Schema of its arguments, an object, kept verbatim; at most 128 levels deep.
-   * An object without properties when empty.
+   * input_schema_json is the JSON Schema of its arguments: an object, nested at most 128 levels deep, kept
+   * verbatim. When empty, the tool takes no arguments.
    */
   readonly inputSchemaJson: string;
-  /** kind is what it does to the outside. */
+  /** kind is whom the tool reaches. */
   readonly kind: ToolKind;
-  /** capability is the capability it belongs to. Its own name when empty. */
+  /**
+   * capability is the capability that the tool belongs to; empty when it is one by itself. Capsules and
+   * scopes that list capabilities can name the tool or its capability.
+   */
   readonly capability: string;
-  /** required_permissions must all be granted. */
+  /** required_permissions must all be granted; otherwise the model does not get the tool. */
   readonly requiredPermissions: readonly string[];
-  /** dangerous says that it can do harm, which autonomy knobs look at. */
+  /**
+   * dangerous says that the tool can do harm. Whether its calls then need approval is up to
+   * `ModelConfig.tool_approval`.
+   */
   readonly dangerous: boolean;
 }
 
-/** ToolRule is a rule for the order in which tools are called. */
+/** ToolRule is a rule about when a tool is to be called. The model is told; Quire does not enforce it. */
 export interface ToolRule {
-  /** tool is the tool's name. */
+  /** tool is the name of the tool that the rule is about. It may be one that only the engine knows. */
   readonly tool: string;
-  /** rule is what holds. */
+  /** rule is what holds for the tool. */
   readonly rule:
     | //
-    /** loop is what it does to the tool loop. */
+    /** loop is what a call of it means for the tool loop. */
     { readonly $case: "loop"; readonly value: LoopRule }
     | //
     /** max_calls is how often it may be called in a turn. */
     { readonly $case: "maxCalls"; readonly value: number }
     | //
-    /** requires_prior is the tool that must be called before it. */
+    /** requires_prior is the name of a tool that must be called before it. */
     { readonly $case: "requiresPrior"; readonly value: string }
     | undefined;
 }
 
-/** Toolset is a named list of tools. */
+/** Toolset is a named list of tools in a workspace. */
 export interface Toolset {
-  /** name is its name. */
+  /** name is the toolset's name, unique in its workspace. */
   readonly name: string;
-  /** tools are in order, each name once. */
+  /** tools are in the order in which models see them, each name once. */
   readonly tools: readonly Tool[];
-  /** rules are in order. */
+  /**
+   * rules are what the model is told about calling them. Rules with START come first in the system prompt,
+   * then the others in this order.
+   */
   readonly rules: readonly ToolRule[];
-  /** version counts from 1; a put of the same content makes no new one. Set by the server. */
+  /** version counts from 1 for each name. A put of the same content makes no new version. Set by the server. */
   readonly version: number;
   /** hash is the SHA-256 of the toolset as stored. Set by the server. */
   readonly hash: Buffer;
-  /** o200k_tokens is the exact o200k_base count of its names, descriptions and schemas. Set by the server. */
+  /**
+   * o200k_tokens is the exact o200k_base count of its tools' names, descriptions and schemas. Set by the
+   * server.
+   */
   readonly o200kTokens: number;
   /** update_time is when this version was made. Set by the server. */
   readonly updateTime: Date | undefined;

@@ -24,148 +24,148 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/workspace_service.proto";
 
-/** PutWorkspaceRequest asks for a workspace to be made or changed. */
+/** PutWorkspaceRequest asks for a workspace to be created or changed. */
 export interface PutWorkspaceRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** name is the workspace's name. */
   readonly name: string;
-  /** path is its root folder. */
+  /** path is its root folder; left out, it is cleared. */
   readonly path: string;
-  /** runtime are the static facts of the machine. */
+  /** runtime are facts about its machine; left out, they are cleared. */
   readonly runtime: RuntimeFacts | undefined;
 }
 
-/** PutWorkspaceResponse is the answer to PutWorkspace. */
+/** PutWorkspaceResponse holds the workspace. */
 export interface PutWorkspaceResponse {
   /** workspace is the workspace after the call. */
   readonly workspace: Workspace | undefined;
 }
 
-/** GetWorkspaceRequest asks for a workspace. */
+/** GetWorkspaceRequest asks for one workspace. */
 export interface GetWorkspaceRequest {
   /** name is the workspace's name. */
   readonly name: string;
 }
 
-/** GetWorkspaceResponse is the answer to GetWorkspace. */
+/** GetWorkspaceResponse holds one workspace. */
 export interface GetWorkspaceResponse {
-  /** workspace is the workspace. */
+  /** workspace is the workspace as it is now. */
   readonly workspace: Workspace | undefined;
 }
 
 /** ListWorkspacesRequest asks for a page of workspaces. */
 export interface ListWorkspacesRequest {
-  /** page_size is how many to give; 50 when left out. */
+  /** page_size is the most entries to return; 50 when 0. A page may hold fewer. */
   readonly pageSize: number;
-  /** page_token is the `next_page_token` of the page before. */
+  /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
 }
 
 /** ListWorkspacesResponse is a page of workspaces. */
 export interface ListWorkspacesResponse {
-  /** workspaces are the page. */
+  /** workspaces are sorted by name, without their documents. */
   readonly workspaces: readonly Workspace[];
-  /** next_page_token asks for the next page; empty on the last. */
+  /** next_page_token asks for the next page; empty on the last one. */
   readonly nextPageToken: string;
 }
 
 /** DeleteWorkspaceRequest asks for a workspace to be removed. */
 export interface DeleteWorkspaceRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** name is the workspace's name. */
   readonly name: string;
 }
 
-/** DeleteWorkspaceResponse is the answer to DeleteWorkspace. */
+/** DeleteWorkspaceResponse says what was removed. */
 export interface DeleteWorkspaceResponse {
-  /** deleted_documents is how many documents it had. */
+  /** deleted_documents is how many documents the workspace had. */
   readonly deletedDocuments: number;
 }
 
 /** PutDocumentsRequest asks for documents to be written and removed. */
 export interface PutDocumentsRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** workspace is the workspace's name. */
   readonly workspace: string;
-  /**
-   * documents are what to write, each path once. A path that does not lead down from the root is
-   * INVALID_FIELD.
-   */
+  /** documents are what to write, each path once. */
   readonly documents: readonly Document[];
-  /** remove_paths are what to remove. A path that is not there is passed over. */
+  /**
+   * remove_paths are the paths of documents to remove; none of them may be among `documents`. A path that has
+   * no document is passed over.
+   */
   readonly removePaths: readonly string[];
 }
 
-/** PutDocumentsResponse is the answer to PutDocuments. */
+/** PutDocumentsResponse says what was written and removed. */
 export interface PutDocumentsResponse {
-  /** documents are those that were written, without their content, in the order of the request. */
+  /** documents are those that were written, in the order of the request, without their content. */
   readonly documents: readonly Document[];
-  /** removed is how many were removed. */
+  /** removed is how many documents were removed. */
   readonly removed: number;
 }
 
-/** GetDocumentRequest asks for a document. */
+/** GetDocumentRequest asks for one document. */
 export interface GetDocumentRequest {
   /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** path is the document's name. */
+  /** path is the document's path in the workspace. */
   readonly path: string;
 }
 
-/** GetDocumentResponse is the answer to GetDocument. */
+/** GetDocumentResponse holds one document. */
 export interface GetDocumentResponse {
-  /** document is the document. */
+  /** document is its latest version, with its content. */
   readonly document: Document | undefined;
 }
 
-/** PutCapabilitiesRequest asks for the snapshot to be replaced. */
+/** PutCapabilitiesRequest asks for the capability snapshot to be replaced. */
 export interface PutCapabilitiesRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** snapshot is the new one. */
+  /** snapshot is the new one, whole. */
   readonly snapshot: CapabilitySnapshot | undefined;
 }
 
-/** PutCapabilitiesResponse is the answer to PutCapabilities. */
+/** PutCapabilitiesResponse holds the new snapshot. */
 export interface PutCapabilitiesResponse {
-  /** snapshot is the snapshot as stored. */
+  /** snapshot is the snapshot as stored, with its hash and time. */
   readonly snapshot: CapabilitySnapshot | undefined;
 }
 
-/** GetCapabilitiesRequest asks for the snapshot. */
+/** GetCapabilitiesRequest asks for the capability snapshot. */
 export interface GetCapabilitiesRequest {
   /** workspace is the workspace's name. */
   readonly workspace: string;
 }
 
-/** GetCapabilitiesResponse is the answer to GetCapabilities. */
+/** GetCapabilitiesResponse holds the capability snapshot. */
 export interface GetCapabilitiesResponse {
-  /** snapshot is the snapshot. */
+  /** snapshot is the one that was last put; without hash and time if there is none. */
   readonly snapshot: CapabilitySnapshot | undefined;
 }
 
-/** PutToolsetRequest asks for a toolset to be made or replaced. */
+/** PutToolsetRequest asks for a toolset to be created or replaced. */
 export interface PutToolsetRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** workspace is the workspace's name. */
   readonly workspace: string;
-  /** toolset is the new one. */
+  /** toolset is the new one, whole. */
   readonly toolset: Toolset | undefined;
 }
 
-/** PutToolsetResponse is the answer to PutToolset. */
+/** PutToolsetResponse holds the toolset. */
 export interface PutToolsetResponse {
-  /** toolset is the toolset as stored. */
+  /** toolset is the toolset as stored, with its version and hash. */
   readonly toolset: Toolset | undefined;
 }
 
-/** GetToolsetRequest asks for a toolset. */
+/** GetToolsetRequest asks for one toolset. */
 export interface GetToolsetRequest {
   /** workspace is the workspace's name. */
   readonly workspace: string;
@@ -173,15 +173,15 @@ export interface GetToolsetRequest {
   readonly name: string;
 }
 
-/** GetToolsetResponse is the answer to GetToolset. */
+/** GetToolsetResponse holds one toolset. */
 export interface GetToolsetResponse {
-  /** toolset is the toolset. */
+  /** toolset is its latest version. */
   readonly toolset: Toolset | undefined;
 }
 
 /** DeleteToolsetRequest asks for a toolset to be removed. */
 export interface DeleteToolsetRequest {
-  /** request_id makes the call idempotent. */
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
   /** workspace is the workspace's name. */
   readonly workspace: string;
@@ -189,7 +189,7 @@ export interface DeleteToolsetRequest {
   readonly name: string;
 }
 
-/** DeleteToolsetResponse is the answer to DeleteToolset. */
+/** DeleteToolsetResponse is empty: the toolset is gone. */
 export interface DeleteToolsetResponse {
 }
 
@@ -1628,14 +1628,175 @@ export const DeleteToolsetResponse: MessageFns<DeleteToolsetResponse> = {
 };
 
 /**
- * WorkspaceService keeps what an agent finds where it works: documents, capabilities, toolsets.
+ * WorkspaceService keeps what an agent finds where it works: documents, capabilities and toolsets.
  *
- * Writes carry a `request_id`, as LedgerService describes. A field out of its bounds fails with INVALID_FIELD before anything is read or written.
+ * The rules that LedgerService states for every RPC hold here as well.
+ */
+export type WorkspaceServiceDefinition = typeof WorkspaceServiceDefinition;
+export const WorkspaceServiceDefinition = {
+  name: "WorkspaceService",
+  fullName: "quire.v1.WorkspaceService",
+  methods: {
+    /**
+     * PutWorkspace creates a workspace, or replaces its path and runtime facts. Its documents, capabilities and
+     * toolsets stay.
+     *
+     * Atomic; idempotent by `request_id`.
+     */
+    putWorkspace: {
+      name: "PutWorkspace",
+      requestType: PutWorkspaceRequest as typeof PutWorkspaceRequest,
+      requestStream: false,
+      responseType: PutWorkspaceResponse as typeof PutWorkspaceResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetWorkspace returns a workspace, without the contents of its documents.
+     *
+     * Errors: WORKSPACE_NOT_FOUND.
+     */
+    getWorkspace: {
+      name: "GetWorkspace",
+      requestType: GetWorkspaceRequest as typeof GetWorkspaceRequest,
+      requestStream: false,
+      responseType: GetWorkspaceResponse as typeof GetWorkspaceResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * ListWorkspaces returns workspaces without their documents, by name, one page at a time.
+     *
+     * Errors: PAGE_TOKEN_INVALID.
+     */
+    listWorkspaces: {
+      name: "ListWorkspaces",
+      requestType: ListWorkspacesRequest as typeof ListWorkspacesRequest,
+      requestStream: false,
+      responseType: ListWorkspacesResponse as typeof ListWorkspacesResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * DeleteWorkspace removes a workspace with everything in it. Past contexts can still be replayed: receipts
+     * keep what they need. Assemblies that use the workspace then fail with WORKSPACE_NOT_FOUND.
+     *
+     * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+     */
+    deleteWorkspace: {
+      name: "DeleteWorkspace",
+      requestType: DeleteWorkspaceRequest as typeof DeleteWorkspaceRequest,
+      requestStream: false,
+      responseType: DeleteWorkspaceResponse as typeof DeleteWorkspaceResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * PutDocuments writes some documents and removes others, all in one transaction. A document whose content
+     * is the same keeps its version.
+     *
+     * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND; INVALID_FIELD (a path that leads out of
+     * the workspace, or that is given twice).
+     */
+    putDocuments: {
+      name: "PutDocuments",
+      requestType: PutDocumentsRequest as typeof PutDocumentsRequest,
+      requestStream: false,
+      responseType: PutDocumentsResponse as typeof PutDocumentsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetDocument returns one document with its content.
+     *
+     * Errors: WORKSPACE_NOT_FOUND, DOCUMENT_NOT_FOUND.
+     */
+    getDocument: {
+      name: "GetDocument",
+      requestType: GetDocumentRequest as typeof GetDocumentRequest,
+      requestStream: false,
+      responseType: GetDocumentResponse as typeof GetDocumentResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * PutCapabilities replaces the capability snapshot.
+     *
+     * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+     */
+    putCapabilities: {
+      name: "PutCapabilities",
+      requestType: PutCapabilitiesRequest as typeof PutCapabilitiesRequest,
+      requestStream: false,
+      responseType: PutCapabilitiesResponse as typeof PutCapabilitiesResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetCapabilities returns the capability snapshot; an empty one if none was put.
+     *
+     * Errors: WORKSPACE_NOT_FOUND.
+     */
+    getCapabilities: {
+      name: "GetCapabilities",
+      requestType: GetCapabilitiesRequest as typeof GetCapabilitiesRequest,
+      requestStream: false,
+      responseType: GetCapabilitiesResponse as typeof GetCapabilitiesResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * PutToolset creates or replaces a toolset. One with the same content keeps its version.
+     *
+     * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+     */
+    putToolset: {
+      name: "PutToolset",
+      requestType: PutToolsetRequest as typeof PutToolsetRequest,
+      requestStream: false,
+      responseType: PutToolsetResponse as typeof PutToolsetResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * GetToolset returns one toolset.
+     *
+     * Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
+     */
+    getToolset: {
+      name: "GetToolset",
+      requestType: GetToolsetRequest as typeof GetToolsetRequest,
+      requestStream: false,
+      responseType: GetToolsetResponse as typeof GetToolsetResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * DeleteToolset removes a toolset. Assemblies that use it then fail with TOOLSET_NOT_FOUND.
+     *
+     * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
+     */
+    deleteToolset: {
+      name: "DeleteToolset",
+      requestType: DeleteToolsetRequest as typeof DeleteToolsetRequest,
+      requestStream: false,
+      responseType: DeleteToolsetResponse as typeof DeleteToolsetResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
+/**
+ * WorkspaceService keeps what an agent finds where it works: documents, capabilities and toolsets.
+ *
+ * The rules that LedgerService states for every RPC hold here as well.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
   /**
-   * PutWorkspace makes a workspace, or changes its path and runtime facts.
+   * PutWorkspace creates a workspace, or replaces its path and runtime facts. Its documents, capabilities and
+   * toolsets stay.
    *
    * Atomic; idempotent by `request_id`.
    */
@@ -1650,7 +1811,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): PutWorkspaceResponse => PutWorkspaceResponse.decode(value),
   },
   /**
-   * GetWorkspace reads a workspace, without the contents of its documents.
+   * GetWorkspace returns a workspace, without the contents of its documents.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1665,7 +1826,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetWorkspaceResponse => GetWorkspaceResponse.decode(value),
   },
   /**
-   * ListWorkspaces reads workspaces, by name, a page at a time. Their documents are left out.
+   * ListWorkspaces returns workspaces without their documents, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -1681,7 +1842,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): ListWorkspacesResponse => ListWorkspacesResponse.decode(value),
   },
   /**
-   * DeleteWorkspace removes a workspace with all that is in it. Receipts keep what they need of it.
+   * DeleteWorkspace removes a workspace with everything in it. Past contexts can still be replayed: receipts
+   * keep what they need. Assemblies that use the workspace then fail with WORKSPACE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1697,9 +1859,11 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): DeleteWorkspaceResponse => DeleteWorkspaceResponse.decode(value),
   },
   /**
-   * PutDocuments writes documents and removes others, all at once. A document whose content is the same keeps its version.
+   * PutDocuments writes some documents and removes others, all in one transaction. A document whose content
+   * is the same keeps its version.
    *
-   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND; INVALID_FIELD (a path that leads out of
+   * the workspace, or that is given twice).
    */
   putDocuments: {
     path: "/quire.v1.WorkspaceService/PutDocuments" as const,
@@ -1712,7 +1876,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): PutDocumentsResponse => PutDocumentsResponse.decode(value),
   },
   /**
-   * GetDocument reads one document with its content.
+   * GetDocument returns one document with its content.
    *
    * Errors: WORKSPACE_NOT_FOUND, DOCUMENT_NOT_FOUND.
    */
@@ -1742,7 +1906,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): PutCapabilitiesResponse => PutCapabilitiesResponse.decode(value),
   },
   /**
-   * GetCapabilities reads the capability snapshot; an empty one where none was put.
+   * GetCapabilities returns the capability snapshot; an empty one if none was put.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1758,7 +1922,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetCapabilitiesResponse => GetCapabilitiesResponse.decode(value),
   },
   /**
-   * PutToolset makes or replaces a toolset. One with the same content keeps its version.
+   * PutToolset creates or replaces a toolset. One with the same content keeps its version.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1772,7 +1936,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): PutToolsetResponse => PutToolsetResponse.decode(value),
   },
   /**
-   * GetToolset reads one toolset.
+   * GetToolset returns one toolset.
    *
    * Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */
@@ -1786,7 +1950,7 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetToolsetResponse => GetToolsetResponse.decode(value),
   },
   /**
-   * DeleteToolset removes a toolset.
+   * DeleteToolset removes a toolset. Assemblies that use it then fail with TOOLSET_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */
@@ -1804,37 +1968,41 @@ export const WorkspaceServiceService = {
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
-   * PutWorkspace makes a workspace, or changes its path and runtime facts.
+   * PutWorkspace creates a workspace, or replaces its path and runtime facts. Its documents, capabilities and
+   * toolsets stay.
    *
    * Atomic; idempotent by `request_id`.
    */
   putWorkspace: handleUnaryCall<PutWorkspaceRequest, PutWorkspaceResponse>;
   /**
-   * GetWorkspace reads a workspace, without the contents of its documents.
+   * GetWorkspace returns a workspace, without the contents of its documents.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
   getWorkspace: handleUnaryCall<GetWorkspaceRequest, GetWorkspaceResponse>;
   /**
-   * ListWorkspaces reads workspaces, by name, a page at a time. Their documents are left out.
+   * ListWorkspaces returns workspaces without their documents, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
   listWorkspaces: handleUnaryCall<ListWorkspacesRequest, ListWorkspacesResponse>;
   /**
-   * DeleteWorkspace removes a workspace with all that is in it. Receipts keep what they need of it.
+   * DeleteWorkspace removes a workspace with everything in it. Past contexts can still be replayed: receipts
+   * keep what they need. Assemblies that use the workspace then fail with WORKSPACE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
-   * PutDocuments writes documents and removes others, all at once. A document whose content is the same keeps its version.
+   * PutDocuments writes some documents and removes others, all in one transaction. A document whose content
+   * is the same keeps its version.
    *
-   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND; INVALID_FIELD (a path that leads out of
+   * the workspace, or that is given twice).
    */
   putDocuments: handleUnaryCall<PutDocumentsRequest, PutDocumentsResponse>;
   /**
-   * GetDocument reads one document with its content.
+   * GetDocument returns one document with its content.
    *
    * Errors: WORKSPACE_NOT_FOUND, DOCUMENT_NOT_FOUND.
    */
@@ -1846,25 +2014,25 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    */
   putCapabilities: handleUnaryCall<PutCapabilitiesRequest, PutCapabilitiesResponse>;
   /**
-   * GetCapabilities reads the capability snapshot; an empty one where none was put.
+   * GetCapabilities returns the capability snapshot; an empty one if none was put.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
   getCapabilities: handleUnaryCall<GetCapabilitiesRequest, GetCapabilitiesResponse>;
   /**
-   * PutToolset makes or replaces a toolset. One with the same content keeps its version.
+   * PutToolset creates or replaces a toolset. One with the same content keeps its version.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
   putToolset: handleUnaryCall<PutToolsetRequest, PutToolsetResponse>;
   /**
-   * GetToolset reads one toolset.
+   * GetToolset returns one toolset.
    *
    * Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */
   getToolset: handleUnaryCall<GetToolsetRequest, GetToolsetResponse>;
   /**
-   * DeleteToolset removes a toolset.
+   * DeleteToolset removes a toolset. Assemblies that use it then fail with TOOLSET_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */
@@ -1873,7 +2041,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
 
 export interface WorkspaceServiceClient extends Client {
   /**
-   * PutWorkspace makes a workspace, or changes its path and runtime facts.
+   * PutWorkspace creates a workspace, or replaces its path and runtime facts. Its documents, capabilities and
+   * toolsets stay.
    *
    * Atomic; idempotent by `request_id`.
    */
@@ -1893,7 +2062,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetWorkspace reads a workspace, without the contents of its documents.
+   * GetWorkspace returns a workspace, without the contents of its documents.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1913,7 +2082,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListWorkspaces reads workspaces, by name, a page at a time. Their documents are left out.
+   * ListWorkspaces returns workspaces without their documents, by name, one page at a time.
    *
    * Errors: PAGE_TOKEN_INVALID.
    */
@@ -1933,7 +2102,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListWorkspacesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteWorkspace removes a workspace with all that is in it. Receipts keep what they need of it.
+   * DeleteWorkspace removes a workspace with everything in it. Past contexts can still be replayed: receipts
+   * keep what they need. Assemblies that use the workspace then fail with WORKSPACE_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
@@ -1953,9 +2123,11 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * PutDocuments writes documents and removes others, all at once. A document whose content is the same keeps its version.
+   * PutDocuments writes some documents and removes others, all in one transaction. A document whose content
+   * is the same keeps its version.
    *
-   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND; INVALID_FIELD (a path that leads out of
+   * the workspace, or that is given twice).
    */
   putDocuments(
     request: PutDocumentsRequest,
@@ -1973,7 +2145,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutDocumentsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetDocument reads one document with its content.
+   * GetDocument returns one document with its content.
    *
    * Errors: WORKSPACE_NOT_FOUND, DOCUMENT_NOT_FOUND.
    */
@@ -2013,7 +2185,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutCapabilitiesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetCapabilities reads the capability snapshot; an empty one where none was put.
+   * GetCapabilities returns the capability snapshot; an empty one if none was put.
    *
    * Errors: WORKSPACE_NOT_FOUND.
    */
@@ -2033,7 +2205,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetCapabilitiesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * PutToolset makes or replaces a toolset. One with the same content keeps its version.
+   * PutToolset creates or replaces a toolset. One with the same content keeps its version.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND.
    */
@@ -2053,7 +2225,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: PutToolsetResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetToolset reads one toolset.
+   * GetToolset returns one toolset.
    *
    * Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */
@@ -2073,7 +2245,7 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetToolsetResponse) => void,
   ): ClientUnaryCall;
   /**
-   * DeleteToolset removes a toolset.
+   * DeleteToolset removes a toolset. Assemblies that use it then fail with TOOLSET_NOT_FOUND.
    *
    * Atomic; idempotent by `request_id`. Errors: WORKSPACE_NOT_FOUND, TOOLSET_NOT_FOUND.
    */

@@ -1,0 +1,12 @@
+import { AssemblyServiceDefinition } from "./gen/quire/v1/assembly_service.js";
+import { CapsuleServiceDefinition } from "./gen/quire/v1/capsule_service.js";
+import { LedgerServiceDefinition } from "./gen/quire/v1/ledger_service.js";
+import { WorkspaceServiceDefinition } from "./gen/quire/v1/workspace_service.js";
+
+/** The services of the contract. */
+export const services = {
+  ledger: LedgerServiceDefinition,
+  capsules: CapsuleServiceDefinition,
+  workspaces: WorkspaceServiceDefinition,
+  assembly: AssemblyServiceDefinition,
+} as const;
