@@ -1,20 +1,19 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { Calibrator } from "./assembly/calibrator.js";
-import { Compactor } from "./assembly/compaction/compactor.js";
-import { extractiveSummarizer, transcribe } from "./assembly/compaction/fold-threads.js";
-import { PlanSeal } from "./assembly/compaction/plan-seal.js";
 import type { AssemblyDeps } from "./assembly/deps.js";
-import { RecentReceipts } from "./assembly/recent-receipts.js";
-import { createSystemCache } from "./assembly/system.js";
-import { TemplateFolder } from "./assembly/templates.js";
-import { createToolsCache } from "./assembly/tools.js";
-import { type Catalogue, extendCatalogue, parseCatalogue } from "./budget/catalogue.js";
+import { createSystemCache } from "./assembly/system/system.js";
+import { createToolsCache } from "./assembly/tools/tools.js";
 import { type CapsuleDeps, createCapsules } from "./capsule/capsules.js";
 import { defaultKnobTable, parseKnobTable } from "./capsule/knobs.js";
-import type { Config } from "./config/options.js";
+import { Compactor } from "./compaction/jobs/compactor.js";
+import { extractiveSummarizer, transcribe } from "./compaction/jobs/fold-threads.js";
+import { PlanSeal } from "./compaction/jobs/plan-seal.js";
+import { summarizerSet } from "./compaction/summarizers/summarizer-set.js";
+import { assertOperatorPaths } from "./config/operator-paths.js";
+import { type Config, configOptions } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
+import { parseSettingFile } from "./config/setting-file.js";
 import type { MemoryUse } from "./domain/bounded-cache.js";
 import { Caches } from "./domain/caches.js";
 import {
@@ -28,19 +27,23 @@ import {
 } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
+import { Calibrator } from "./models/calibrator.js";
+import { type Catalogue, extendCatalogue, parseCatalogue } from "./models/catalogue.js";
 import { Offload } from "./offload/offload.js";
+import { RecentReceipts } from "./receipts/recent-receipts.js";
 import { parseContextSettings } from "./server/validation/settings-file.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
+import { openError } from "./storage/open-error.js";
 import { sharedSecret } from "./storage/shared-secret.js";
 import { asStorageError } from "./storage/storage-error.js";
-import { summarizerSet } from "./summarizers/summarizer-set.js";
 import type { Logger } from "./telemetry/logger.js";
 import { countTokens } from "./tokens/count-tokens.js";
 import { TokenCounter } from "./tokens/token-counter.js";
 import { createWorkspaces, type WorkspaceDeps } from "./workspace/deps.js";
 import { OperatorOverride } from "./workspace/operator-override.js";
+import { TemplateFolder } from "./workspace/templates.js";
 
 /** Everything but the network: what the server serves, and what `createQuire` gives. */
 export interface Engine {
@@ -71,19 +74,18 @@ export async function openEngine(
   options: EngineOptions = {},
 ): Promise<Engine> {
   const { clock = systemClock, timers = systemTimers, ids = systemIds, caches = new Caches() } = options;
-  const knobTable = config.knobTableFile
-    ? parseKnobTable(readFileSync(config.knobTableFile, "utf8"))
-    : defaultKnobTable;
-  const catalogue = loadCatalogue(config.catalogueFile);
-  const settings = config.contextSettingsFile
-    ? parseContextSettings(readFileSync(config.contextSettingsFile, "utf8"))
-    : undefined;
+  // What an operator wrote comes before the database: a start that fails has made none.
+  const knobTable = namedFile(config, "knobTableFile", parseKnobTable) ?? defaultKnobTable;
+  const catalogue = loadCatalogue(config);
+  const settings = namedFile(config, "contextSettingsFile", parseContextSettings);
+  assertOperatorPaths(config);
   const database = await openDatabase({
     url: config.database,
     poolSize: config.databasePoolSize,
     timeoutMs: config.databaseTimeoutMs,
     caches,
   });
+  const planSeal = await openPlanSeal(config, database);
   database.lost.addEventListener("abort", () => {
     const { reason, message, metadata } = asStorageError(database.lost.reason);
     logger.error({ reason, ...metadata }, message);
@@ -116,12 +118,7 @@ export async function openEngine(
     config,
     count,
     extractiveSummarizer(offload),
-    (turns, signal) => transcribe(offload, turns, signal),
-    caches,
-  );
-  const compactor = new Compactor(
-    { ledger, summarizers, templates, counter, offload, clock, timers, ids },
-    warn("a compaction could not be made"),
+    (task, signal) => transcribe(offload, task, signal),
     caches,
   );
   const calibrator = new Calibrator(
@@ -131,9 +128,11 @@ export async function openEngine(
     warn("calibrations could not be read or written"),
     caches,
   );
-  const planSeal = new PlanSeal(await sharedSecret(database, "compaction plans"));
+  const compactorDeps = { ledger, summarizers, templates, counter, offload, clock, timers, ids };
+  const compactor = new Compactor(compactorDeps, warn("a compaction could not be made"), caches);
+  const compaction = { ...compactorDeps, receipts, planSeal, settings, goals: compactor };
   const assembly: AssemblyDeps = {
-    planSeal,
+    compaction,
     ledger,
     compactor,
     calibrator,
@@ -154,11 +153,19 @@ export async function openEngine(
     ids,
   };
   const before = (hours: number) => toMicroseconds(clock.now() - hours * hourMs);
-  const sweep = () => {
-    ledger.sessions
-      .forgetAnswers(before(config.requestRetentionHours))
+  const closing = new AbortController();
+  const sweepOnce = async () => {
+    const { signal } = closing;
+    await ledger.sessions
+      .forgetAnswers(before(config.requestRetentionHours), signal)
       .catch(warn("stored answers could not be swept"));
-    receipts.forget(before(config.receiptRetentionHours)).catch(warn("receipts could not be swept"));
+    await receipts
+      .forget(before(config.receiptRetentionHours), signal)
+      .catch(warn("receipts could not be swept"));
+  };
+  let sweeping = Promise.resolve();
+  const sweep = () => {
+    sweeping = sweeping.then(sweepOnce);
   };
   const timer = setInterval(sweep, Math.min(hourMs, (config.requestRetentionHours * hourMs) / 4)).unref();
   sweep();
@@ -171,6 +178,8 @@ export async function openEngine(
     caches: caches.uses,
     async close() {
       clearInterval(timer);
+      closing.abort();
+      await sweeping;
       await ledger.watches.close();
       await compactor.close();
       await ledger.writer.idle();
@@ -183,7 +192,25 @@ export async function openEngine(
   };
 }
 
-function loadCatalogue(file: string): Catalogue {
-  const base = parseCatalogue(readFileSync(join(packageRoot, "src", "budget", "catalogue.json"), "utf8"));
-  return file ? extendCatalogue(base, readFileSync(file, "utf8")) : base;
+/** What the file says that a setting names; undefined where it names none. */
+function namedFile<T>(
+  config: Config,
+  key: "knobTableFile" | "catalogueFile" | "contextSettingsFile",
+  parse: (text: string) => T,
+): T | undefined {
+  return config[key] ? parseSettingFile(configOptions[key].flag, config[key], parse) : undefined;
+}
+
+function loadCatalogue(config: Config): Catalogue {
+  const base = parseCatalogue(readFileSync(join(packageRoot, "src", "models", "catalogue.json"), "utf8"));
+  return namedFile(config, "catalogueFile", (text) => extendCatalogue(base, text)) ?? base;
+}
+
+async function openPlanSeal(config: Config, database: Database): Promise<PlanSeal> {
+  try {
+    return new PlanSeal(await sharedSecret(database, "compaction plans"));
+  } catch (error) {
+    await database.close();
+    throw openError(config.database, error);
+  }
 }

@@ -1,21 +1,25 @@
-import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
+import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
-import { type ContextUse, contextUse } from "./budget-use.js";
-import { type CompactionNotice, compactHistory, readHistory } from "./compact-history.js";
-import { contextMessage } from "./context-message.js";
-import { buildCurrent, type CurrentStage } from "./current-message.js";
+import { contextMessage, encodedContext } from "./body/context-message.js";
+import { renderStages } from "./body/render-context.js";
+import { type CacheStage, planCaching } from "./cache/plan-caching.js";
+import type { CallLimits } from "./call-limits.js";
 import type { AssemblyDeps } from "./deps.js";
-import { buildHistory, type HistoryStage } from "./history.js";
-import { type ContextPlan, plan } from "./plan.js";
-import { type CacheStage, planCaching } from "./plan-caching.js";
+import { buildCurrent, type CurrentStage } from "./event/current-message.js";
+import { type CompactionNotice, compactHistory } from "./history/compact-history.js";
+import { buildHistory, type HistoryStage } from "./history/history.js";
+import { readHistory } from "./history/read-history.js";
+import { tryHistory } from "./history/try-history.js";
+import { type ContextUse, contextUse } from "./plan/budget-use.js";
+import { type ContextPlan, plan } from "./plan/plan.js";
+import { requireLane } from "./plan/strict.js";
+import { proposePrefix } from "./prefix/propose-prefix.js";
 import { settlePrefix } from "./prefix/settle-prefix.js";
-import { keepReceipt } from "./receipt.js";
-import { renderStages } from "./render-context.js";
-import { type ResolvedContext, resolve } from "./resolve.js";
-import { requireLane } from "./strict.js";
-import { buildSystem, type SystemStage } from "./system.js";
-import { selectTools, type ToolsStage } from "./tools.js";
+import { writeReceipt } from "./receipt.js";
+import { type ResolvedContext, resolve } from "./resolve/resolve.js";
+import { buildSystem, type SystemStage } from "./system/system.js";
+import { selectTools, type ToolsStage } from "./tools/tools.js";
 
 /** What an assembly gives, as it becomes ready. What was given is final. */
 export type AssemblyEvent =
@@ -35,13 +39,7 @@ export type AssemblyEvent =
       readonly contextWire: Buffer;
     };
 
-/** When to stop, and until when to be done. */
-export interface CallLimits {
-  readonly signal?: AbortSignal | undefined;
-  readonly deadlineMs?: number | undefined;
-}
-
-/** The pipeline: resolve, plan, tools, system, event, compaction, history, cache plan, body, receipt. */
+/** The pipeline: resolve, plan, tools, system, prefix, event, history (compacted if it must be), cache plan, body, receipt. */
 export async function* assemble(
   deps: AssemblyDeps,
   tenantId: string,
@@ -59,20 +57,25 @@ export async function* assemble(
 
   const live = await buildSystem(deps, resolved, planned, tools);
   requireLane(resolved, planned, "system", live.tokens);
-  const prefix = await settlePrefix(deps, resolved, planned, tools, live, signal);
+  const proposed = await proposePrefix(deps, resolved, tools, live, signal);
+  // Whether an earlier system prompt can stay is known when history has been tried beside it.
+  const trial = await tryHistory(deps, resolved, planned, tools, proposed, signal);
+  const { prefix, kept } = await settlePrefix(deps.counter, resolved, proposed, trial);
   const { system } = prefix;
   yield { kind: "system", system };
   signal?.throwIfAborted();
 
   // The event is counted before the cut, so that the cut never has to be taken back.
-  const current = await buildCurrent(deps, resolved, planned, prefix.updates, system.injected);
+  const current =
+    kept?.current ?? (await buildCurrent(deps, resolved, planned, prefix.updates, system.injected));
   requireLane(resolved, planned, "buffer", current.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
-  const state = await readHistory(deps, resolved, planned, others, signal, prefix.cause !== undefined);
+  const isRewritten = prefix.cause !== undefined;
+  const state = kept?.state ?? (await readHistory(deps, resolved, planned, others, signal, isRewritten));
   const compacting = compactHistory(deps, resolved, state, limits);
   let step = await compacting.next();
   for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };
-  const history = await buildHistory(deps, resolved, planned, others, step.value);
+  const history = kept?.history ?? (await buildHistory(deps, resolved, planned, others, step.value));
   signal?.throwIfAborted();
   yield { kind: "history", history };
   yield { kind: "current", current };
@@ -83,7 +86,7 @@ export async function* assemble(
   const context = contextMessage(resolved, stages, use);
   const rendered = await renderStages(deps, resolved, stages, context, cache, signal);
   if (rendered) yield { kind: "rendered", rendered };
-  const contextWire = Buffer.from(AssembledContext.encode(context).finish());
-  if (!request.dryRun) await keepReceipt(deps, resolved, stages, use, cache, contextWire);
+  const contextWire = encodedContext(context, current.wire);
+  if (!request.dryRun) await writeReceipt(deps, resolved, stages, use, cache, contextWire);
   yield { kind: "completed", sessionId: resolved.session.id, use, cache, context, contextWire };
 }

@@ -1,19 +1,10 @@
-import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
-import { type AssemblyEvent, assemble, type CallLimits } from "./assemble.js";
-import { candidatesOf, type Stages } from "./budget-use.js";
+import { type BuiltContext, layersWire } from "../receipts/built-context.js";
+import { type AssemblyEvent, assemble } from "./assemble.js";
+import type { CallLimits } from "./call-limits.js";
 import type { AssemblyDeps } from "./deps.js";
-
-/** A whole context: its history as stored bytes (`history` of an AssembledContext), and everything else. */
-export interface BuiltContext {
-  readonly history: readonly Buffer[];
-  readonly rest: AssembledContext;
-  /** The rest in wire form, without its system prompt and its tools, as receipts keep it. */
-  readonly contextWire: Buffer;
-  /** The provider's request body, if it was asked for. */
-  readonly rendered: RenderedBody | undefined;
-}
+import { candidatesOf, type Stages } from "./plan/budget-use.js";
 
 /** The same engine as the stream, folded. */
 export async function buildContext(
@@ -49,16 +40,7 @@ export async function buildContext(
       candidates: includeCandidates ? candidatesOf(stages as Stages) : [],
     },
     contextWire,
+    layersWire: layersWire(system!.bytes, tools!.contextWire),
     rendered,
   };
-}
-
-const emptyContext = AssembledContext.create();
-
-/** The context in wire form: only what receipts keep apart is encoded, the rest is there already. */
-export function contextPieces({ history, contextWire, rest }: BuiltContext): Buffer[] {
-  const { systemPrompt, tools, sessionId, floors, cachePlan, prefix, candidates } = rest;
-  const apart = { systemPrompt, tools, sessionId, floors, cachePlan, prefix, candidates };
-  const layers = AssembledContext.encode({ ...emptyContext, ...apart }).finish();
-  return [...history, contextWire, Buffer.from(layers)];
 }

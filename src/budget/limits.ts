@@ -1,9 +1,10 @@
+import { type ModelTokens, modelTokens } from "../domain/token-units.js";
 /** What a context may use, before it is divided. */
 export interface BudgetLimits {
-  readonly modelLimit: number;
-  readonly reserveResponse: number;
-  readonly reserveTools: number;
-  readonly available: number;
+  readonly modelLimit: ModelTokens;
+  readonly reserveResponse: ModelTokens;
+  readonly reserveTools: ModelTokens;
+  readonly available: ModelTokens;
 }
 
 interface LimitInputs {
@@ -33,17 +34,24 @@ export function budgetLimits(inputs: LimitInputs): BudgetLimits {
     inputs.knobTokens ?? left,
     inputs.requestTokens ?? left,
   );
-  return { modelLimit, reserveResponse, reserveTools, available };
+  return {
+    modelLimit: modelTokens(modelLimit),
+    reserveResponse: modelTokens(reserveResponse),
+    reserveTools: modelTokens(reserveTools),
+    available: modelTokens(available),
+  };
 }
 
 export const laneNames = ["system", "history", "memory", "tools", "buffer"] as const;
 export type LaneName = (typeof laneNames)[number];
-export type LanePlan = Readonly<Record<LaneName, number>>;
+/** Each lane's part of the whole, from 0 to 1. */
+export type LaneShares = Readonly<Record<LaneName, number>>;
+export type LanePlan = Readonly<Record<LaneName, ModelTokens>>;
 
 /** Each lane's share in whole tokens, rounded down. */
-export function planLanes(shares: LanePlan, available: number): LanePlan {
+export function planLanes(shares: LaneShares, available: ModelTokens): LanePlan {
   // A share like 0.15 is a little less than it says in binary: a hair is added before rounding down.
-  const part = (share: number) => Math.floor(share * available + 1e-6);
+  const part = (share: number) => modelTokens(Math.floor(share * available + 1e-6));
   return {
     system: part(shares.system),
     history: part(shares.history),

@@ -49,9 +49,9 @@ type Layer = ContextSettings | undefined;
 
 /** The later wins, field by field; what nobody sets has its default. */
 export function mergeSettings(server: Layer, capsule: Layer, request: Layer): ResolvedSettings {
-  const strongestFirst = [request, capsule, server];
+  const strongestFirst = [request, capsule, server].filter((layer) => layer !== undefined);
   const first = <Key extends keyof ContextSettings>(key: Key): ContextSettings[Key] | undefined =>
-    strongestFirst.find((layer) => layer?.[key] !== undefined)?.[key];
+    strongestFirst.find((layer) => layer[key] !== undefined)?.[key];
   const reserveResponseTokens = first("reserveResponseTokens");
   const reserveToolTokens = first("reserveToolTokens");
   return {
@@ -60,7 +60,7 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
     activityLimit: first("activityLimit") ?? 10,
     compaction: {
       strategy:
-        strongestFirst.map((layer) => layer?.compressionStrategy).find(isStrategy) ??
+        strongestFirst.map((layer) => layer.compressionStrategy).find(isStrategy) ??
         CompressionStrategy.SUMMARY,
       summarizers: first("summarizers")?.names ?? ["extractive"],
       keepRecent: first("keepRecent"),
@@ -70,10 +70,10 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
       summaryTokens: first("summaryTokens"),
       softThreshold: first("softThreshold") ?? 0.85,
     },
-    isPrefixLive: strongestFirst.map((layer) => layer?.prefix).find(isPrefixPolicy) === PrefixPolicy.LIVE,
+    isPrefixLive: strongestFirst.map((layer) => layer.prefix).find(isPrefixPolicy) === PrefixPolicy.LIVE,
     maxMessages: first("maxMessages"),
     keepTurns: first("keepTurns") ?? 3,
-    policy: strongestFirst.map((layer) => layer?.policy).find(isPolicy) ?? BudgetPolicy.ELASTIC,
+    policy: strongestFirst.map((layer) => layer.policy).find(isPolicy) ?? BudgetPolicy.ELASTIC,
     reserveResponseTokens: reserveResponseTokens ?? 8_192,
     reserveToolTokens: reserveToolTokens ?? 16_384,
     isReserveSet: { response: reserveResponseTokens !== undefined, tool: reserveToolTokens !== undefined },
@@ -103,9 +103,15 @@ function isPrefixPolicy(policy: PrefixPolicy | undefined): boolean {
 function mergeLimits(weakestFirst: readonly ModelLimits[]): ReadonlyMap<string, ModelLimits> {
   const merged = new Map<string, ModelLimits>();
   for (const limits of weakestFirst) {
+    const all: { -readonly [Key in keyof ModelLimits]: ModelLimits[Key] } = {
+      ...merged.get(limits.model),
+      model: limits.model,
+    };
     // Decoded messages hold undefined for what is not set, which must not push out what was.
-    const set = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
-    merged.set(limits.model, { ...merged.get(limits.model), ...set, model: limits.model });
+    for (const name of limitNames) if (limits[name] !== undefined) all[name] = limits[name];
+    merged.set(limits.model, all);
   }
   return merged;
 }
+
+const limitNames = ["maxTokens", "memoryTokens", "historyTokens", "reserveResponseTokens"] as const;

@@ -79,16 +79,7 @@ export const defaultKnobTable: KnobTable = {
   learningRate: 0.05,
 };
 
-/** A table from the text of a JSON file. Throws an Error that says what is wrong with it, and where. */
+/** A table from the text of a JSON file. Throws where it cannot be used. */
 export function parseKnobTable(json: string): KnobTable {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch (error) {
-    throw new Error(`the knob table is not JSON: ${(error as Error).message}`, { cause: error });
-  }
-  const result = knobTable.safeParse(value);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => `${issue.path.join(".") || "table"}: ${issue.message}`);
-  throw new Error(`the knob table cannot be used: ${problems.join("; ")}`);
+  return knobTable.parse(JSON.parse(json));
 }

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { ConfigError } from "../config/load-config.js";
+import { ConfigError } from "../config/config-error.js";
 import { CliError } from "./cli-error.js";
 import { printable } from "./terminal/printable.js";
 import { say, sayJson, type Terminal } from "./terminal/terminal.js";

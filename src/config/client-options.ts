@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { ConfigError } from "./load-config.js";
+import { ConfigError } from "./config-error.js";
+import { readSettingFile } from "./setting-file.js";
 
 /** How a client of the server finds it. */
 export interface ClientOptions {
@@ -11,7 +11,7 @@ export interface ClientOptions {
 
 export const defaultAddress = "127.0.0.1:50051";
 
-const ADDRESS = /^(unix:.+|.+:\d{1,5})$/;
+const addressPattern = /^(unix:.+|.+:\d{1,5})$/;
 
 /** Flags before environment before defaults. Throws a ConfigError. */
 export function clientOptions(
@@ -20,19 +20,11 @@ export function clientOptions(
 ): ClientOptions {
   const address = flags.address ?? (env.QUIRE_ADDRESS || defaultAddress);
   const origin = flags.address === undefined ? "QUIRE_ADDRESS" : "--address";
-  if (!ADDRESS.test(address)) {
+  if (!addressPattern.test(address)) {
     throw new ConfigError([
       `${origin} must be host:port, or unix:/path/to/socket (it is ${JSON.stringify(address)})`,
     ]);
   }
   const file = flags.tlsCa ?? env.QUIRE_TLS_CA;
-  return { address, authorities: file ? readAuthorities(file) : undefined };
-}
-
-function readAuthorities(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new ConfigError([`the file ${file} of --tls-ca cannot be read: ${(error as Error).message}`]);
-  }
+  return { address, authorities: file ? readSettingFile("--tls-ca", file) : undefined };
 }

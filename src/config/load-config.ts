@@ -1,13 +1,6 @@
-import { readFileSync } from "node:fs";
+import { ConfigError } from "./config-error.js";
 import { type Config, type ConfigKey, configOptions } from "./options.js";
-
-/** A setting that cannot be used. Says which one, where it came from, and what is wrong with it. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-  constructor(readonly problems: readonly string[]) {
-    super(`the configuration cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
-  }
-}
+import { parseSettingFile } from "./setting-file.js";
 
 interface ConfigSources {
   /** Given on the command line; the strongest. */
@@ -24,7 +17,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const env = sources.env ?? process.env;
   const problems: string[] = [];
   const filePath = sources.file ?? env.QUIRE_CONFIG;
-  const fromFile = filePath ? readConfigFile(filePath, problems) : {};
+  const origin = sources.file === undefined ? "QUIRE_CONFIG" : "--config";
+  const fromFile = filePath ? readConfigFile(origin, filePath, problems) : {};
   const values: Partial<Record<ConfigKey, unknown>> = {};
   for (const key of keys) {
     const setting = configOptions[key];
@@ -57,16 +51,17 @@ function firstGiven(candidates: readonly (readonly [unknown, string])[]): readon
   return candidates.find(([value]) => value !== undefined) ?? [undefined, ""];
 }
 
-function readConfigFile(path: string, problems: string[]): Partial<Record<string, unknown>> {
+function readConfigFile(origin: string, path: string, problems: string[]): Partial<Record<string, unknown>> {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    parsed = parseSettingFile(origin, path, JSON.parse);
   } catch (error) {
-    problems.push(`the file ${path} cannot be read as JSON: ${(error as Error).message}`);
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
     return {};
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    problems.push(`the file ${path} must hold one JSON object`);
+    problems.push(`${origin} ${path} must hold one JSON object`);
     return {};
   }
   for (const key of Object.keys(parsed)) {

@@ -17,7 +17,7 @@ const entryBytes = 160;
  * larger than the bound is not kept. `sizeOf` says what a value takes in memory, rather too much than too little; keys are added to it.
  */
 export class BoundedCache<Value extends {}> implements MemoryUse {
-  readonly #kept: LRUCache<string, Value>;
+  private readonly kept: LRUCache<string, Value>;
 
   constructor(
     readonly name: string,
@@ -25,7 +25,7 @@ export class BoundedCache<Value extends {}> implements MemoryUse {
     sizeOf: (value: Value) => number,
     onDrop?: (value: Value) => void,
   ) {
-    this.#kept = new LRUCache({
+    this.kept = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: (value, key) => Math.ceil(sizeOf(value)) + textBytes(key) + entryBytes,
       ...(onDrop ? { dispose: onDrop } : {}),
@@ -33,36 +33,36 @@ export class BoundedCache<Value extends {}> implements MemoryUse {
   }
 
   get bytes(): number {
-    return this.#kept.calculatedSize;
+    return this.kept.calculatedSize;
   }
 
   get entries(): number {
-    return this.#kept.size;
+    return this.kept.size;
   }
 
   get(key: string): Value | undefined {
-    return this.#kept.get(key);
+    return this.kept.get(key);
   }
 
   /** Looks without use: what is looked at does not stay longer for it. */
   peek(key: string): Value | undefined {
-    return this.#kept.peek(key);
+    return this.kept.peek(key);
   }
 
   set(key: string, value: Value): void {
-    this.#kept.set(key, value);
+    this.kept.set(key, value);
   }
 
   delete(key: string): void {
-    this.#kept.delete(key);
+    this.kept.delete(key);
   }
 
   /** Drops the entries of which this is true. */
   deleteWhere(isGone: (value: Value, key: string) => boolean): void {
-    for (const [key, value] of [...this.#kept.entries()]) if (isGone(value, key)) this.#kept.delete(key);
+    for (const [key, value] of [...this.kept.entries()]) if (isGone(value, key)) this.kept.delete(key);
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.kept.clear();
   }
 }

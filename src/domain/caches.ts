@@ -2,13 +2,13 @@ import { BoundedCache, type MemoryUse } from "./bounded-cache.js";
 
 /** All that one engine keeps in memory, by name. */
 export class Caches {
-  readonly #uses: MemoryUse[] = [];
+  private readonly known: MemoryUse[] = [];
 
   /** `share` makes every bound smaller or larger: the part of the usual sizes that there is to be. */
   constructor(private readonly share = 1) {}
 
   get uses(): readonly MemoryUse[] {
-    return this.#uses;
+    return this.known;
   }
 
   create<Value extends {}>(
@@ -24,7 +24,7 @@ export class Caches {
 
   /** What is bounded by its own means, as a queue is. */
   add(use: MemoryUse): void {
-    this.#uses.push(use);
+    this.known.push(use);
   }
 
   bound(maxBytes: number): number {

@@ -39,8 +39,8 @@ export function fromMicroseconds(microseconds: bigint): Date {
   return new Date(Number(microseconds / 1000n));
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function looksLikeUuid(text: string): boolean {
-  return UUID.test(text);
+  return uuid.test(text);
 }

@@ -1,4 +1,5 @@
-import type { AgentRole, EventSource } from "./turn.js";
+import type { AgentRole } from "./agent-role.js";
+import type { EventSource } from "./event-source.js";
 
 /** What a model was sent beside the content of a message: not what there was, but what went out. */
 export interface InjectedContext {

@@ -21,6 +21,19 @@ export function ownBytes(bytes: Uint8Array): Buffer {
   return own;
 }
 
+/** The pieces one after the other, in memory of their own. */
+export function ownConcat(pieces: readonly Uint8Array[]): Buffer {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  const own = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const piece of pieces) {
+    own.set(piece, at);
+    at += piece.length;
+  }
+  return own;
+}
+
 /** What a JSON text takes at most once it is read: objects and their properties cost far more than their characters. */
 export function parsedJsonBytes(json: string): number {
   let bytes = textBytes(json);

@@ -115,3 +115,23 @@ export interface Message {
   readonly createTime: Date | undefined;
   readonly injected: InjectedContext | undefined;
 }
+
+export const emptyMessage: Message = {
+  id: "",
+  turnId: "",
+  index: 0,
+  role: MessageRole.UNSPECIFIED,
+  parts: [],
+  contextParts: [],
+  contextJson: "",
+  o200kTokens: 0,
+  contextO200kTokens: 0,
+  createTime: undefined,
+  injected: undefined,
+};
+
+export function textPart(text: string): {
+  readonly content: { readonly $case: "text"; readonly value: TextPart };
+} {
+  return { content: { $case: "text", value: { text } } };
+}

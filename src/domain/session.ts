@@ -1,4 +1,4 @@
-import type { AgentRole } from "./turn.js";
+import type { AgentRole } from "./agent-role.js";
 import type { Tool } from "./workspace.js";
 
 export const TaskStatus = {

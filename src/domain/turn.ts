@@ -1,3 +1,5 @@
+import { AgentRole } from "./agent-role.js";
+import type { EventSource } from "./event-source.js";
 import type { Message, ToolCallPart, ToolResultPart } from "./message.js";
 
 export const TurnStatus = {
@@ -9,27 +11,6 @@ export const TurnStatus = {
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 export type TurnStatus = (typeof TurnStatus)[keyof typeof TurnStatus];
-
-export const AgentRole = {
-  UNSPECIFIED: "AGENT_ROLE_UNSPECIFIED",
-  MANAGER: "AGENT_ROLE_MANAGER",
-  WORKER: "AGENT_ROLE_WORKER",
-  UNIFIED: "AGENT_ROLE_UNIFIED",
-  UNRECOGNIZED: "UNRECOGNIZED",
-} as const;
-export type AgentRole = (typeof AgentRole)[keyof typeof AgentRole];
-
-export const EventSource = {
-  UNSPECIFIED: "EVENT_SOURCE_UNSPECIFIED",
-  HUMAN: "EVENT_SOURCE_HUMAN",
-  TRIGGER: "EVENT_SOURCE_TRIGGER",
-  AGENT: "EVENT_SOURCE_AGENT",
-  WEBHOOK: "EVENT_SOURCE_WEBHOOK",
-  CRON: "EVENT_SOURCE_CRON",
-  EVENT: "EVENT_SOURCE_EVENT",
-  UNRECOGNIZED: "UNRECOGNIZED",
-} as const;
-export type EventSource = (typeof EventSource)[keyof typeof EventSource];
 
 export const OpenItemKind = {
   UNSPECIFIED: "OPEN_ITEM_KIND_UNSPECIFIED",
@@ -51,6 +32,15 @@ export interface TokenUsage {
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
   readonly reasoningTokens: number;
+}
+
+/** A request to a model and what it cost; or several of them, reported as one. */
+export interface ModelCall {
+  readonly usage: TokenUsage | undefined;
+  readonly model: string;
+  readonly provider: string;
+  readonly assemblyId?: string | undefined;
+  readonly createTime: Date | undefined;
 }
 
 export interface SourceEvent {
@@ -104,6 +94,8 @@ export interface Turn {
   readonly createTime: Date | undefined;
   readonly completeTime: Date | undefined;
   readonly assemblyId: string;
+  readonly modelCallCount: number;
+  readonly modelCalls: readonly ModelCall[];
 }
 
 export interface ToolInvocation {
@@ -119,4 +111,5 @@ export interface AgentResult {
   readonly stopReason: string;
   readonly error: string;
   readonly permissionsUsed: readonly string[];
+  readonly modelCalls: readonly ModelCall[];
 }

@@ -1,10 +1,12 @@
 import type { Message } from "../domain/message.js";
+import type { TokenUsage } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { WriteKey } from "../storage/stored-answers.js";
+import { OpenState } from "../thread/open-state.js";
 import type { BegunTurn } from "./begin-turn.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { OpenState } from "./open-state.js";
+import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import {
   type AnsweredAssembly,
@@ -20,7 +22,11 @@ export interface AppendMessages {
   readonly turnId: string;
   readonly messages: readonly Message[];
   readonly expectedMessageCount?: number | undefined;
-  /** The assembly that the messages answer to, if it is another than the turn's. */
+  /** What the model call that the messages come from cost. */
+  readonly usage?: TokenUsage | undefined;
+  /** The assembly that the messages are said to answer to, if it is another than the turn's. */
+  readonly assemblyId?: string | undefined;
+  /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of them. */
   readonly warnings?: readonly string[] | undefined;
@@ -53,9 +59,11 @@ export async function appendMessages(
       }
       const state = OpenState.parse(before.openStateJson);
       extendState(state, located);
-      const turn = withMessages(before, draft, state);
+      const reported = reportedCalls(command, command);
+      const { turn, calls } = withCalls(withMessages(before, draft, state), reported, draft.nowUs, "usage");
       return {
         turn,
+        calls,
         messages: messageRow(draft, turn, before.messageCount, state),
         pin: pinOf(turn, command.assembly),
         answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: command.warnings ?? [] },

@@ -1,7 +1,8 @@
 import { type Message, MessageRole, type Part, type PartContent } from "../domain/message.js";
 import { OpenItemKind, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { OpenState } from "./open-state.js";
+import { answersOnly, itemOf } from "../thread/open-items.js";
+import type { OpenState } from "../thread/open-state.js";
 
 /** A message with its path in the request, for errors. */
 export interface LocatedMessage {
@@ -98,15 +99,6 @@ function checkRole(state: OpenState, { message, field }: LocatedMessage): void {
   state.started = true;
 }
 
-/** Only answers may stand between a call and its result. */
-function answersOnly(message: Message): boolean {
-  if (message.role === MessageRole.TOOL) return true;
-  return (
-    message.role === MessageRole.USER &&
-    message.parts.every((part) => part.content!.$case === "approvalAnswer")
-  );
-}
-
 function requireNothingOpen(state: OpenState, field: string, role: string): void {
   if (state.hasInherited) {
     if (!state.mayAbandon) {
@@ -126,26 +118,16 @@ function requireNothingOpen(state: OpenState, field: string, role: string): void
 }
 
 function layPart(state: OpenState, content: PartContent, field: string): void {
-  switch (content.$case) {
-    case "toolCall":
-      open(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_call.call_id`);
-      break;
-    case "approvalRequest": {
-      const { approvalId, callId } = content.value;
-      if (callId !== "" && !state.wasSeen(OpenItemKind.TOOL_CALL, callId)) {
-        const path = `${field}.approval_request.call_id`;
-        throw QuireError.field("INVALID_FIELD", path, "is no call of this turn, nor an open one");
-      }
-      open(state, OpenItemKind.APPROVAL, approvalId, `${field}.approval_request.approval_id`, callId);
-      break;
-    }
-    case "toolResult":
-      answer(state, OpenItemKind.TOOL_CALL, content.value.callId, `${field}.tool_result.call_id`);
-      break;
-    case "approvalAnswer":
-      answer(state, OpenItemKind.APPROVAL, content.value.approvalId, `${field}.approval_answer.approval_id`);
-      break;
-    default:
+  const effect = itemOf(content);
+  if (!effect) return;
+  const { does, kind, id, forCallId } = effect;
+  const part = `${field}.${fieldNames[content.$case]}`;
+  const path = `${part}.${kind === OpenItemKind.TOOL_CALL ? "call_id" : "approval_id"}`;
+  if (does === "answers") answer(state, kind, id, path);
+  else {
+    if (forCallId && !state.wasSeen(OpenItemKind.TOOL_CALL, forCallId))
+      throw QuireError.field("INVALID_FIELD", `${part}.call_id`, "is no call of this turn, nor an open one");
+    open(state, kind, id, path, forCallId);
   }
 }
 

@@ -4,9 +4,10 @@ import { QuireError } from "../errors/quire-error.js";
 import type { ParentTurn, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
+import { OpenState } from "../thread/open-state.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { OpenState } from "./open-state.js";
+import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
 import {
@@ -27,7 +28,9 @@ export interface CompleteTurn {
   readonly status: TurnStatus;
   readonly result: AgentResult | undefined;
   readonly onHeadMoved: OnHeadMoved;
-  /** The assembly that the last messages answer to, if it is another than the turn's. */
+  /** The assembly that the last messages are said to answer to, if it is another than the turn's. */
+  readonly assemblyId?: string | undefined;
+  /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of the turn. */
   readonly warnings?: readonly string[] | undefined;
@@ -61,7 +64,9 @@ export async function completeTurn(
       const written = withMessages(before, draft, state);
       const added = messageRow(draft, written, before.messageCount, state);
       const wires = added ? [...found.wires, added.wire] : found.wires;
-      const ended = withResult(written, status, command.result, state, wires, draft.nowUs);
+      const reported = reportedCalls(command.result ?? {}, command);
+      const { turn: charged, calls } = withCalls(written, reported, draft.nowUs, "result.usage");
+      const ended = withResult(charged, status, command.result, state, wires, draft.nowUs);
       const headTurnId = session.headTurnId ?? "";
       if (status === TurnStatus.FAILED) {
         const answer = {
@@ -71,7 +76,7 @@ export async function completeTurn(
           branched: false,
           warnings,
         };
-        return { turn: ended, messages: added, answer };
+        return { turn: ended, messages: added, calls, answer };
       }
       if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) {
         throw headMoved(session, "turn_id", "has a parent that is not the session's head");
@@ -86,6 +91,7 @@ export async function completeTurn(
       return {
         turn,
         messages: added && { ...added, branchId: turn.branchId, depth: turn.depth },
+        calls,
         placeMessages: before.messageCount > 0,
         branch,
         headMove,

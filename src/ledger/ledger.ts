@@ -1,6 +1,5 @@
 import { Caches } from "../domain/caches.js";
-import type { Clock, Ids } from "../domain/clock.js";
-import { systemClock, systemIds } from "../domain/clock.js";
+import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { CompactionStore } from "../storage/ledger/compaction-store.js";
 import { HeadLog } from "../storage/ledger/head-log.js";

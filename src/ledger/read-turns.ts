@@ -1,10 +1,12 @@
 import type { CompactionTurn } from "../domain/compaction.js";
 import type { Message, ToolResultPart } from "../domain/message.js";
 import { type AgentResult, type ToolInvocation, type Turn, TurnStatus } from "../domain/turn.js";
+import { groupBy } from "../storage/group-by.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import { pageTokenInvalid, readPageToken, writePageToken } from "../storage/page-token.js";
+import { decodeMessages } from "../thread/message-codec.js";
 import type { LedgerDeps } from "./deps.js";
-import { decodeMessages } from "./message-codec.js";
+import { viewCall } from "./model-calls.js";
 import { turnNotFound } from "./open-turn.js";
 import { viewCompaction } from "./view-compaction.js";
 import { viewTurn } from "./views.js";
@@ -12,7 +14,7 @@ import { viewTurn } from "./views.js";
 /** A turn with its result, or a compaction. */
 export interface FoundTurn {
   readonly found:
-    | { readonly $case: "turn"; readonly value: { readonly turn: Turn; readonly result: AgentResult } }
+    | { readonly $case: "recorded"; readonly value: { readonly turn: Turn; readonly result: AgentResult } }
     | { readonly $case: "compaction"; readonly value: CompactionTurn };
 }
 
@@ -25,13 +27,23 @@ export async function getTurn(deps: LedgerDeps, tenantId: string, turnId: string
     return { found: { $case: "compaction", value: viewCompaction(compaction) } };
   }
   const rows = await deps.threads.findMessages(tenantId, turnId);
-  const turn = viewTurn(row);
-  // Two reads: what was appended between them is left out, and where messages are missing the turn was erased.
+  const calls = row.modelCallCount > 0 ? await deps.threads.findCalls(tenantId, [turnId]) : [];
+  const modelCalls = calls.slice(0, row.modelCallCount).map(viewCall);
+  const turn = { ...viewTurn(row), modelCalls };
+  // Several reads: what was appended between them is left out, and where messages are missing the turn was erased.
   const messages = rows.flatMap((piece) => decodeMessages(piece.wire)).slice(0, row.messageCount);
   if (messages.length < row.messageCount) throw turnNotFound(turnId);
   const { usage, stopReason, error, permissionsUsed } = turn;
-  const result = { messages, calls: invocations(messages), usage, stopReason, error, permissionsUsed };
-  return { found: { $case: "turn", value: { turn, result } } };
+  const result = {
+    messages,
+    calls: invocations(messages),
+    usage,
+    stopReason,
+    error,
+    permissionsUsed,
+    modelCalls,
+  };
+  return { found: { $case: "recorded", value: { turn, result } } };
 }
 
 function invocations(messages: readonly Message[]): ToolInvocation[] {
@@ -71,7 +83,20 @@ export async function listTurns(deps: LedgerDeps, tenantId: string, command: Lis
       : await listWritten(deps, tenantId, command, found.session.id);
   const ids = page.turns.map((turn) => turn.id);
   const compactions = await deps.compactions.ofTurns(tenantId, ids);
-  return { ...page, compactions: compactions.map(viewCompaction) };
+  const turns = await withModelCalls(deps, tenantId, page.turns);
+  return { ...page, turns, compactions: compactions.map(viewCompaction) };
+}
+
+/** A list names so many model calls of each turn. */
+const listedCalls = 64;
+
+async function withModelCalls(deps: LedgerDeps, tenantId: string, turns: readonly Turn[]): Promise<Turn[]> {
+  const ids = turns.filter((turn) => turn.modelCallCount > 0).map((turn) => turn.id);
+  const calls = groupBy(await deps.threads.findCalls(tenantId, ids, listedCalls), (row) => row.turnId);
+  return turns.map((turn) => {
+    const own = calls.get(turn.id);
+    return own ? { ...turn, modelCalls: own.slice(0, turn.modelCallCount).map(viewCall) } : turn;
+  });
 }
 
 async function listThread(

@@ -1,20 +1,14 @@
-import type { Message } from "../domain/message.js";
-import { HeadMoveCause, type OnHeadMoved } from "../domain/session.js";
-import {
-  type AgentResult,
-  emptyTurnDetails,
-  type Turn,
-  type TurnDetails,
-  TurnStatus,
-} from "../domain/turn.js";
+import { HeadMoveCause } from "../domain/session.js";
+import { type AgentResult, emptyTurnDetails, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { TurnChange, TurnState } from "../storage/ledger/write-turns.js";
 import type { WriteKey } from "../storage/stored-answers.js";
+import type { BeginTurn, BegunTurn } from "./begin-turn.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { reportedCalls, withCalls } from "./model-calls.js";
 import {
-  type AnsweredAssembly,
   draftMessages,
   guardParent,
   locate,
@@ -28,29 +22,14 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface RecordTurn {
-  readonly session: string;
-  readonly parentTurnId: string;
-  readonly onHeadMoved: OnHeadMoved;
-  readonly details: TurnDetails | undefined;
-  readonly messages: readonly Message[];
+export interface RecordTurn extends BeginTurn {
   readonly result: AgentResult | undefined;
   readonly status: TurnStatus;
-  readonly abandonOpenItems: boolean;
-  /** The assembly that the turn says it answers to. */
-  readonly assemblyId?: string | undefined;
-  /** That assembly, where it is known. */
-  readonly assembly?: AnsweredAssembly | undefined;
-  /** What the caller should know of the turn. */
-  readonly warnings?: readonly string[] | undefined;
 }
 
-export interface RecordedTurn {
-  readonly turn: Turn | undefined;
-  readonly messageIds: readonly string[];
+export interface RecordedTurn extends BegunTurn {
   readonly headTurnId: string;
   readonly branched: boolean;
-  readonly warnings: readonly string[];
 }
 
 /** Writes a whole turn: the turn, its messages, the session's new head and the head log. */
@@ -94,18 +73,19 @@ export async function recordTurn(
       command.assemblyId ?? "",
     );
     const wire = messageRow(draft, begun, 0, state)!;
-    const ended = withResult(
+    const reported = reportedCalls(command.result ?? {}, command);
+    const { turn: charged, calls } = withCalls(
       withMessages(begun, draft, state),
-      status,
-      command.result,
-      state,
-      [wire.wire],
+      reported,
       draft.nowUs,
+      "result.usage",
     );
+    const ended = withResult(charged, status, command.result, state, [wire.wire], draft.nowUs);
     if (status === TurnStatus.FAILED) {
       return {
         turn: ended,
         messages: wire,
+        calls,
         answer: {
           turn: viewTurn(ended),
           messageIds: draft.ids,
@@ -125,6 +105,7 @@ export async function recordTurn(
     return {
       turn,
       messages: { ...wire, branchId: turn.branchId, depth: turn.depth },
+      calls,
       branch,
       headMove,
       pin: headMove && pinOf(turn, command.assembly),

@@ -1,5 +1,5 @@
+import { AgentRole } from "../domain/agent-role.js";
 import type { SessionDefaults } from "../domain/session.js";
-import { AgentRole } from "../domain/turn.js";
 import type { Tool } from "../domain/workspace.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { SessionRow } from "../storage/ledger/rows.js";

@@ -1,3 +1,4 @@
+import { AgentRole } from "../domain/agent-role.js";
 import { looksLikeUuid, toMicroseconds } from "../domain/clock.js";
 import {
   HeadMoveCause,
@@ -6,15 +7,10 @@ import {
   type SubAgentLink,
   TaskStatus,
 } from "../domain/session.js";
-import { AgentRole } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import { eraseSession } from "../storage/ledger/erase-session.js";
+import type { StoredSession } from "../storage/ledger/list-sessions.js";
 import type { SessionRow } from "../storage/ledger/rows.js";
-import {
-  type SessionTransaction,
-  type StoredSession,
-  sessionNotFound,
-} from "../storage/ledger/session-store.js";
+import { type SessionTransaction, sessionNotFound } from "../storage/ledger/session-store.js";
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
@@ -268,16 +264,10 @@ export async function deleteSession(
   name: string,
 ): Promise<DeletedSession> {
   const nowUs = toMicroseconds(deps.clock.now());
-  const answer = await deps.sessions.write(
-    key,
-    nowUs,
-    async (sessions) => {
-      const row = await sessions.findRow(name);
-      const erasure = await eraseSession(sessions.tx, row);
-      return { answer: { sessionId: row.id, ...erasure }, sessionId: null };
-    },
-    "exclusive",
-  );
+  const answer = await deps.sessions.erase(key, nowUs, name, (sessionId, erasure) => ({
+    sessionId,
+    ...erasure,
+  }));
   deps.watches.moved(key.tenantId, answer.sessionId);
   return answer;
 }

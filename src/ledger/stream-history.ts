@@ -2,10 +2,10 @@ import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.j
 import { QuireError } from "../errors/quire-error.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
-import { isOnThread, type StoredTurnMessages, type ThreadPosition } from "../storage/ledger/thread-store.js";
+import { isOnThread, type ThreadPosition } from "../storage/ledger/thread-store.js";
+import { type HistoryBatch, HistoryBatcher } from "../thread/history-batcher.js";
+import { keptWires } from "../thread/shown-turn.js";
 import type { LedgerDeps } from "./deps.js";
-import { type HistoryBatch, HistoryBatcher } from "./history-batcher.js";
-import { messageSizes } from "./message-codec.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 
 export interface StreamHistory {
@@ -59,9 +59,8 @@ export async function* streamHistory(
   for (const segment of segments) {
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
-      for (const whole of turns) {
-        const turn = whole.turnId === compaction?.firstKeptTurnId ? keptPart(whole, compaction) : whole;
-        for (const wire of turn.wires) yield* batcher.add(wire);
+      for (const turn of turns) {
+        for (const wire of keptWires(turn, compaction)) yield* batcher.add(wire);
       }
     }
   }
@@ -77,23 +76,6 @@ async function compactionOf(
   if (!position) return undefined;
   const segments = await deps.threads.segments(tenantId, position);
   return deps.compactions.latest(tenantId, { segments, activeTurn: undefined });
-}
-
-/** The messages of a turn whose beginning is in the summary. */
-function keptPart(turn: StoredTurnMessages, compaction: CompactionRow): StoredTurnMessages {
-  let skip = compaction.firstKeptMessageIndex;
-  if (skip === 0) return turn;
-  const wires: Buffer[] = [];
-  const indexes: string[] = [];
-  turn.wires.forEach((wire, at) => {
-    const sizes = messageSizes(turn.indexes[at]!);
-    const skipped = sizes.slice(0, skip);
-    skip -= skipped.length;
-    if (skipped.length === sizes.length) return;
-    wires.push(wire.subarray(skipped.reduce((sum, bytes) => sum + bytes, 0)));
-    indexes.push(JSON.stringify((JSON.parse(turn.indexes[at]!) as unknown[]).slice(skipped.length)));
-  });
-  return { ...turn, wires, indexes };
 }
 
 /** An erasure meanwhile may have taken what was still to be read, or given its place to other turns. */

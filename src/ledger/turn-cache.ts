@@ -1,7 +1,8 @@
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { bufferBytes, megabyte, textBytes } from "../domain/memory-size.js";
-import type { StoredTurnMessages, ThreadSegment, ThreadStore } from "../storage/ledger/thread-store.js";
+import type { StoredTurn } from "../domain/stored-turn.js";
+import type { ThreadSegment, ThreadStore } from "../storage/ledger/thread-store.js";
 
 const pageTurns = 64;
 /** One read of the database gives about so much: little enough to hold up nobody, and to be sent before it grows old. */
@@ -13,7 +14,7 @@ const maxReadTurns = 512;
 /** Turns of one branch from a depth on, without gaps. */
 interface Page {
   readonly fromDepth: number;
-  readonly turns: readonly StoredTurnMessages[];
+  readonly turns: readonly StoredTurn[];
   readonly bytes: number;
 }
 
@@ -43,7 +44,7 @@ export class TurnCache {
     tenantId: string,
     epoch: number,
     segment: ThreadSegment,
-  ): AsyncGenerator<readonly StoredTurnMessages[]> {
+  ): AsyncGenerator<readonly StoredTurn[]> {
     this.enter(tenantId, epoch);
     let readAhead = firstReadTurns;
     for (let depth = segment.fromDepth; depth <= segment.toDepth; ) {
@@ -73,13 +74,13 @@ export class TurnCache {
     this.epochs.set(tenantId, { epoch });
   }
 
-  private cached(scope: string, segment: ThreadSegment, depth: number): readonly StoredTurnMessages[] {
+  private cached(scope: string, segment: ThreadSegment, depth: number): readonly StoredTurn[] {
     const page = this.pages?.get(pageKey(scope, segment.branchId, depth));
     if (!page || depth < page.fromDepth) return [];
     return page.turns.slice(depth - page.fromDepth, segment.toDepth - page.fromDepth + 1);
   }
 
-  private keep(scope: string, branchId: string, turns: readonly StoredTurnMessages[]): void {
+  private keep(scope: string, branchId: string, turns: readonly StoredTurn[]): void {
     if (!this.pages) return;
     for (let at = 0; at < turns.length; ) {
       const depth = turns[at]!.depth;
@@ -108,13 +109,13 @@ function pageKey(scope: string, branchId: string, depth: number): string {
 }
 
 /** The stored bytes, their index, and what is read from that and kept with the turn (turn-facts.ts). */
-function size(turn: StoredTurnMessages): number {
+function size(turn: StoredTurn): number {
   const indexes = turn.indexes.reduce(
     (sum, index) => sum + textBytes(index) + factsPerCharacter * index.length,
     0,
   );
-  return turn.wires.reduce((sum, wire) => sum + bufferBytes(wire), 600 + indexes);
+  return turn.wires.reduce((sum, wire) => sum + bufferBytes(wire), 800 + indexes);
 }
 
-/** A message takes fourteen characters of the index or more, and about a hundred bytes once it is read. */
-const factsPerCharacter = 8;
+/** A message takes fourteen characters of the index or more, and about a hundred and thirty bytes once it is read. */
+const factsPerCharacter = 10;

@@ -1,5 +1,4 @@
-import type { Ids } from "../domain/clock.js";
-import { fromMicroseconds, toMicroseconds } from "../domain/clock.js";
+import { fromMicroseconds, type Ids, toMicroseconds } from "../domain/clock.js";
 import { chainHash, sha256 } from "../domain/hash.js";
 import type { Message } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
@@ -15,11 +14,12 @@ import type {
   TurnRow,
 } from "../storage/ledger/rows.js";
 import type { TurnState } from "../storage/ledger/write-turns.js";
+import { type EncodedMessages, encodeMessages } from "../thread/message-codec.js";
+import { MessageFlag } from "../thread/message-index.js";
+import { approximateBytes, countMessages, type MessageTokens } from "../thread/message-text.js";
+import { OpenState } from "../thread/open-state.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { abandonsFlag, type EncodedMessages, encodeMessages } from "./message-codec.js";
-import { approximateBytes, countMessages, type MessageTokens } from "./message-text.js";
-import { OpenState } from "./open-state.js";
 
 type Bytes = NonNullable<TurnRow["contentHash"]>;
 
@@ -74,7 +74,7 @@ export function messageRow(
       contextO200kTokens: draft.tokens[index]!.context,
       createTime,
     })),
-    state.abandoned.length > 0 ? abandonsFlag : 0,
+    state.abandoned.length > 0 ? MessageFlag.ABANDONS : 0,
   );
   return {
     tenantId: turn.tenantId,
@@ -132,6 +132,7 @@ export function newTurn(
     createdUs,
     completedUs: null,
     assemblyId: assemblyId || null,
+    modelCallCount: 0,
   };
 }
 
@@ -139,6 +140,7 @@ export function newTurn(
 export interface AnsweredAssembly {
   readonly assemblyId: string;
   readonly model: string;
+  readonly provider: string;
   readonly role: string;
 }
 
@@ -146,7 +148,8 @@ export interface AnsweredAssembly {
 export function pinOf(turn: TurnRow, assembly: AnsweredAssembly | undefined): PinRow | undefined {
   if (!assembly) return undefined;
   const { tenantId, sessionId, id: turnId, createdUs: pinnedUs } = turn;
-  return { tenantId, sessionId, turnId, pinnedUs, ...assembly };
+  const { assemblyId, model, role } = assembly;
+  return { tenantId, sessionId, turnId, pinnedUs, assemblyId, model, role };
 }
 
 /** The turn with a draft's messages counted in, and what they leave open. */
@@ -171,16 +174,10 @@ export function withResult(
   wires: readonly Uint8Array[],
   completedUs: bigint,
 ): TurnRow {
-  const usage = result?.usage;
   return {
     ...turn,
     status,
     permissionsUsedJson: JSON.stringify(result?.permissionsUsed ?? []),
-    inputTokens: usage ? BigInt(usage.inputTokens) : null,
-    outputTokens: usage ? BigInt(usage.outputTokens) : null,
-    cachedInputTokens: usage ? BigInt(usage.cachedInputTokens) : null,
-    cacheWriteTokens: usage ? BigInt(usage.cacheWriteTokens) : null,
-    reasoningTokens: usage ? BigInt(usage.reasoningTokens) : null,
     stopReason: result?.stopReason ?? "",
     error: result?.error ?? "",
     openStateJson: state.toFinishedJson(),

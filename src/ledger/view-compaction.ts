@@ -7,7 +7,7 @@ import {
   strategyOf,
 } from "../domain/compaction.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
-import { decodeMessages } from "./message-codec.js";
+import { decodeMessages } from "../thread/message-codec.js";
 
 /** The summary of a compaction, without its mark, which is the first line. */
 export function summaryText(row: CompactionRow): string {

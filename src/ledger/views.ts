@@ -1,17 +1,10 @@
+import type { AgentRole } from "../domain/agent-role.js";
 import { fromMicroseconds } from "../domain/clock.js";
 import type { HeadMove, HeadMoveCause, Session, TaskStatus } from "../domain/session.js";
-import type {
-  AgentRole,
-  OpenItem,
-  SourceEvent,
-  TokenUsage,
-  Turn,
-  TurnDetails,
-  TurnStatus,
-} from "../domain/turn.js";
+import type { OpenItem, SourceEvent, TokenUsage, Turn, TurnDetails, TurnStatus } from "../domain/turn.js";
+import type { StoredSession } from "../storage/ledger/list-sessions.js";
 import type { HeadMoveRow, TurnRow } from "../storage/ledger/rows.js";
-import type { StoredSession } from "../storage/ledger/session-store.js";
-import { OpenState } from "./open-state.js";
+import { OpenState } from "../thread/open-state.js";
 import { readDefaults } from "./session-defaults.js";
 
 /** Stored rows as the contract shows them. */
@@ -75,6 +68,8 @@ export function viewTurn(row: TurnRow): Turn {
     createTime: fromMicroseconds(row.createdUs),
     completeTime: row.completedUs === null ? undefined : fromMicroseconds(row.completedUs),
     assemblyId: row.assemblyId ?? "",
+    modelCallCount: row.modelCallCount,
+    modelCalls: [],
   };
 }
 

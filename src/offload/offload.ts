@@ -37,14 +37,14 @@ const idleTimeoutMs = 3_600_000;
  * end its thread would cost the next task all that the thread had loaded.) It keeps the process alive only while somebody waits.
  */
 export class Offload {
-  readonly #threads: number;
-  readonly #waiting = new Set<Place>();
-  #pool: Piscina | undefined;
-  #atWork = 0;
-  #closed = false;
+  private readonly threads: number;
+  private readonly waiting = new Set<Place>();
+  private pool: Piscina | undefined;
+  private atWork = 0;
+  private closed = false;
 
   constructor(threads: number) {
-    this.#threads = threads;
+    this.threads = threads;
   }
 
   async run<Run extends TaskFunction>(
@@ -54,44 +54,46 @@ export class Offload {
     /** Buffers of the input that are handed over, and not cloned: nobody here may use them any more. */
     transferList: ArrayBuffer[] = [],
   ): Promise<Awaited<ReturnType<Run>>> {
-    await this.#place(signal);
-    if (this.#closed) throw closed();
-    this.#pool ??= this.#start();
+    await this.place(signal);
+    if (this.closed) throw closed();
+    this.pool ??= this.start();
     const { filename, name } = work;
-    const done = this.#pool.run(input, { filename, name, transferList }).finally(() => this.#free());
+    const done = this.pool.run(input, { filename, name, transferList }).finally(() => this.free());
     return signal ? untilAborted(done, signal) : done;
   }
 
   /** Ends the threads and rejects who waits for them. */
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const place of this.#waiting) place.drop(closed());
-    await this.#pool?.destroy();
+    this.closed = true;
+    for (const place of this.waiting) place.drop(closed());
+    await this.pool?.destroy();
   }
 
-  #start(): Piscina {
+  private start(): Piscina {
     return new Piscina({
       minThreads: 0,
-      maxThreads: this.#threads,
+      maxThreads: this.threads,
       idleTimeout: idleTimeoutMs,
       execArgv: [],
       // Behind the event loop, where cores are few.
       niceIncrement: 5,
+      // A larger one fills with garbage: a thread then holds twice as much, and is no faster.
+      resourceLimits: { maxYoungGenerationSizeMb: 12 },
     });
   }
 
   /** One place per thread: who waits for one waits here, where an abort can still drop the work. */
-  async #place(signal?: AbortSignal): Promise<void> {
+  private async place(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#closed) throw closed();
-    if (this.#atWork < this.#threads) {
-      this.#atWork++;
+    if (this.closed) throw closed();
+    if (this.atWork < this.threads) {
+      this.atWork++;
       return;
     }
     await new Promise<void>((resolve, reject) => {
       const abort = () => place.drop(signal?.reason);
       const leave = () => {
-        this.#waiting.delete(place);
+        this.waiting.delete(place);
         signal?.removeEventListener("abort", abort);
       };
       const place: Place = {
@@ -104,16 +106,16 @@ export class Offload {
           reject(reason);
         },
       };
-      this.#waiting.add(place);
+      this.waiting.add(place);
       signal?.addEventListener("abort", abort);
     });
   }
 
   /** The place goes to who waited longest. */
-  #free(): void {
-    const [next] = this.#waiting;
-    if (next && !this.#closed) next.take();
-    else this.#atWork--;
+  private free(): void {
+    const [next] = this.waiting;
+    if (next && !this.closed) next.take();
+    else this.atWork--;
   }
 }
 

@@ -95,7 +95,11 @@ export function planCache(input: CachePlanInput): PlannedCache {
 }
 
 function prefixSums(before: number, tokens: readonly number[]): number[] {
-  const sums = [before];
-  for (const own of tokens) sums.push(sums.at(-1)! + own);
+  let sum = before;
+  const sums = [sum];
+  for (const own of tokens) {
+    sum += own;
+    sums.push(sum);
+  }
   return sums;
 }

@@ -1,7 +1,14 @@
-import type { Message, Part, PartContent, ToolCallPart, ToolResultPart } from "../domain/message.js";
-import { MessageRole } from "../domain/message.js";
+import {
+  type Message,
+  MessageRole,
+  type Part,
+  type PartContent,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
+} from "../domain/message.js";
 import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
-import { approvalText, resultText, sentParts, textPart } from "./part-words.js";
+import { approvalText, resultText, sentParts } from "./part-words.js";
 
 export * from "./part-words.js";
 
@@ -65,20 +72,20 @@ const noCalls: readonly PairedCall[] = [];
 
 class Pairing {
   readonly steps: Step[] = [];
-  readonly #open = new Map<string, OpenCall>();
-  readonly #tools = new Map<string, string>();
+  private readonly open = new Map<string, OpenCall>();
+  private readonly tools = new Map<string, string>();
   /** The calls of the assistant messages directly before, and what is to come after their results. */
-  #run: OpenCall[] = [];
-  #after: { readonly role: "user"; readonly index: number; readonly parts: Part[] }[] = [];
+  private run: OpenCall[] = [];
+  private after: { readonly role: "user"; readonly index: number; readonly parts: Part[] }[] = [];
 
-  readonly #unanswered: ToolResultPart;
+  private readonly unanswered: ToolResultPart;
 
   constructor(
     private readonly newId: (callId: string) => string,
     private readonly texts: PromptTexts,
   ) {
     const content = [{ content: { $case: "text" as const, value: { text: texts["no-result"] } } }];
-    this.#unanswered = { callId: "", content, isError: true };
+    this.unanswered = { callId: "", content, isError: true };
   }
 
   assistant(message: Message, index: number): void {
@@ -88,17 +95,17 @@ class Pairing {
     for (const { content } of sent) {
       if (content === undefined) continue;
       if (content.$case === "toolCall") {
-        const opened = this.#opened(content.value, index);
+        const opened = this.opened(content.value, index);
         if (calls === undefined) calls = [opened];
         else calls.push(opened);
       } else if (isAside(content)) {
         after ??= [];
-        this.#aside(content, index, after);
+        this.aside(content, index, after);
       }
     }
     const parts = after ? sent.filter(({ content }) => content && !isAside(content)) : sent;
     this.steps.push({ role: "assistant", index, parts, calls: calls ?? noCalls });
-    if (after && after.length > 0) this.#after.push({ role: "user", index, parts: after });
+    if (after && after.length > 0) this.after.push({ role: "user", index, parts: after });
   }
 
   other(message: Message, index: number): void {
@@ -116,53 +123,53 @@ class Pairing {
       else if (content?.$case === "toolCall") {
         const { name, argumentsJson } = content.value;
         kept.push(textPart(fill(this.texts["body-call"], { name, arguments: argumentsJson })));
-      } else if (content !== undefined && isAside(content)) this.#aside(content, index, kept);
+      } else if (content !== undefined && isAside(content)) this.aside(content, index, kept);
     }
     if (kept.length > 0) this.steps.push({ role, index, parts: kept });
   }
 
   endRun(): void {
-    if (this.#run.length > 0) {
-      this.steps.push({ role: "tool", calls: this.#run });
-      this.#run = [];
+    if (this.run.length > 0) {
+      this.steps.push({ role: "tool", calls: this.run });
+      this.run = [];
     }
-    if (this.#after.length > 0) {
-      this.steps.push(...this.#after);
-      this.#after = [];
+    if (this.after.length > 0) {
+      this.steps.push(...this.after);
+      this.after = [];
     }
   }
 
-  #opened(call: ToolCallPart, index: number): OpenCall {
+  private opened(call: ToolCallPart, index: number): OpenCall {
     const id = this.newId(call.callId);
-    const namesake = this.#open.get(call.callId);
-    const opened: OpenCall = { call, id, result: this.#unanswered, resultIndex: index, namesake };
-    this.#run.push(opened);
-    this.#open.set(call.callId, opened);
+    const namesake = this.open.get(call.callId);
+    const opened: OpenCall = { call, id, result: this.unanswered, resultIndex: index, namesake };
+    this.run.push(opened);
+    this.open.set(call.callId, opened);
     return opened;
   }
 
   /** Answers a call, or writes down in words what is neither a call nor plain. */
-  #aside(content: Aside, index: number, words: Part[]): void {
+  private aside(content: Aside, index: number, words: Part[]): void {
     switch (content.$case) {
       case "toolResult":
-        this.#answer(content.value, index, words);
+        this.answer(content.value, index, words);
         break;
       case "approvalRequest": {
         const { approvalId, callId } = content.value;
-        const tool = this.#open.get(callId)?.call.name ?? "";
-        this.#tools.set(approvalId, tool);
+        const tool = this.open.get(callId)?.call.name ?? "";
+        this.tools.set(approvalId, tool);
         words.push(textPart(approvalText(this.texts, content.value, tool)));
         break;
       }
       case "approvalAnswer": {
-        const tool = this.#tools.get(content.value.approvalId) ?? "";
+        const tool = this.tools.get(content.value.approvalId) ?? "";
         words.push(textPart(approvalText(this.texts, content.value, tool)));
       }
     }
   }
 
-  #answer(result: ToolResultPart, index: number, words: Part[]): void {
-    const last = this.#open.get(result.callId);
+  private answer(result: ToolResultPart, index: number, words: Part[]): void {
+    const last = this.open.get(result.callId);
     if (last === undefined) {
       words.push(...orphan(this.texts, result));
       return;
@@ -175,8 +182,8 @@ class Pairing {
       call = call.namesake;
     }
     if (later !== undefined) later.namesake = call.namesake;
-    else if (call.namesake === undefined) this.#open.delete(result.callId);
-    else this.#open.set(result.callId, call.namesake);
+    else if (call.namesake === undefined) this.open.delete(result.callId);
+    else this.open.set(result.callId, call.namesake);
     call.result = result;
     call.resultIndex = index;
   }
@@ -196,7 +203,7 @@ function isPlain({ content }: Part): boolean {
 
 function orphan(texts: PromptTexts, result: ToolResultPart): Part[] {
   const text = fill(texts["body-orphan-result"], { text: resultText(result) });
-  const parts = [textPart(text.trimEnd())];
+  const parts: Part[] = [textPart(text.trimEnd())];
   for (const { content } of result.content) if (content && content.$case !== "text") parts.push({ content });
   return parts;
 }

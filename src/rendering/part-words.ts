@@ -1,15 +1,15 @@
 import { parseJson } from "../domain/json-scan.js";
-import type {
-  ApprovalAnswerPart,
-  ApprovalRequestPart,
-  FilePart,
-  ImagePart,
-  Message,
-  Part,
-  ToolCallPart,
-  ToolResultPart,
+import {
+  type ApprovalAnswerPart,
+  ApprovalDecision,
+  type ApprovalRequestPart,
+  type FilePart,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
 } from "../domain/message.js";
-import { ApprovalDecision } from "../domain/message.js";
 import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 
 /** Who understands a signature or opaque data. */
@@ -33,10 +33,6 @@ export function hasText(text: string): boolean {
 /** A message's parts as they are sent. */
 export function sentParts(message: Message): readonly Part[] {
   return message.contextParts.length === 0 ? message.parts : [...message.contextParts, ...message.parts];
-}
-
-export function textPart(text: string): Part {
-  return { content: { $case: "text", value: { text } } };
 }
 
 /** An operator's instruction within the conversation, for providers that take none there. */

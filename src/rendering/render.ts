@@ -1,14 +1,14 @@
 import { maxBodyDepth, scanJson } from "../domain/json-scan.js";
 import type { Tool } from "../domain/workspace.js";
-import { renderAnthropic } from "./anthropic.js";
-import { validateAnthropic } from "./anthropic-validator.js";
-import { renderGemini } from "./gemini.js";
-import { validateGemini } from "./gemini-validator.js";
+import { renderAnthropic } from "./anthropic/body.js";
+import { validateAnthropic } from "./anthropic/validator.js";
+import { renderGemini } from "./gemini/body.js";
+import { validateGemini } from "./gemini/validator.js";
 import { type Family, familyOf } from "./messages.js";
-import { renderOpenaiChat } from "./openai-chat.js";
-import { validateOpenaiChat } from "./openai-chat-validator.js";
-import { renderOpenaiResponses } from "./openai-responses.js";
-import { validateOpenaiResponses } from "./openai-responses-validator.js";
+import { renderOpenaiChat } from "./openai-chat/body.js";
+import { validateOpenaiChat } from "./openai-chat/validator.js";
+import { renderOpenaiResponses } from "./openai-responses/body.js";
+import { validateOpenaiResponses } from "./openai-responses/validator.js";
 import type { BodyFormat, BodyProblem, RenderedBody, RenderInput } from "./render-input.js";
 import { anthropicToolName, geminiToolName, type NameRule, openaiToolName, ToolNames } from "./tool-names.js";
 

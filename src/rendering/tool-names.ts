@@ -43,8 +43,8 @@ export const geminiCallId: NameRule = { ...anthropicCallId, maxLength: 256 };
 
 /** Gives each name that is asked for one that the rule allows and that nothing else has. */
 class Names {
-  readonly #taken = new Set<string>();
-  readonly #lastOf = new Map<string, number>();
+  private readonly taken = new Set<string>();
+  private readonly lastOf = new Map<string, number>();
 
   constructor(private readonly rule: NameRule) {}
 
@@ -53,19 +53,19 @@ class Names {
   }
 
   take(name: string): string {
-    const base = this.allows(name) ? name : this.#rewritten(name);
+    const base = this.allows(name) ? name : this.rewritten(name);
     let taken = base;
-    const first = this.#taken.has(base) ? (this.#lastOf.get(base) ?? 2) : 0;
-    for (let count = first; this.#taken.has(taken); count++) {
+    const first = this.taken.has(base) ? (this.lastOf.get(base) ?? 2) : 0;
+    for (let count = first; this.taken.has(taken); count++) {
       const suffix = `_${count}`;
       taken = base.slice(0, this.rule.maxLength - suffix.length) + suffix;
-      this.#lastOf.set(base, count + 1);
+      this.lastOf.set(base, count + 1);
     }
-    this.#taken.add(taken);
+    this.taken.add(taken);
     return taken;
   }
 
-  #rewritten(name: string): string {
+  private rewritten(name: string): string {
     const { forbidden, maxLength, head } = this.rule;
     const clean = name.replace(forbidden, "_").slice(0, maxLength);
     return this.allows(clean) ? clean : (head + clean).slice(0, maxLength);
@@ -79,23 +79,23 @@ class Names {
 export class ToolNames {
   /** The tools that can be declared: the first of each name. */
   readonly declared: readonly Tool[];
-  readonly #names: Names;
-  readonly #byName = new Map<string, string>();
+  private readonly names: Names;
+  private readonly byName = new Map<string, string>();
 
   constructor(tools: readonly Tool[], rule: NameRule) {
-    this.#names = new Names(rule);
+    this.names = new Names(rule);
     const first = new Map<string, Tool>();
     for (const tool of tools) if (!first.has(tool.name)) first.set(tool.name, tool);
     this.declared = [...first.values()];
-    for (const { name } of this.declared) if (this.#names.allows(name)) this.of(name);
+    for (const { name } of this.declared) if (this.names.allows(name)) this.of(name);
     for (const { name } of this.declared) this.of(name);
   }
 
   of(name: string): string {
-    const known = this.#byName.get(name);
+    const known = this.byName.get(name);
     if (known !== undefined) return known;
-    const taken = this.#names.take(name);
-    this.#byName.set(name, taken);
+    const taken = this.names.take(name);
+    this.byName.set(name, taken);
     return taken;
   }
 }

@@ -1,14 +1,10 @@
-import type { BinaryReader } from "@bufbuild/protobuf/wire";
-import type { MethodDefinition } from "@grpc/grpc-js";
-import { AssemblyServiceService } from "../contract/gen/quire/v1/assembly_service.js";
-import { CapsuleServiceService } from "../contract/gen/quire/v1/capsule_service.js";
-import { LedgerServiceService } from "../contract/gen/quire/v1/ledger_service.js";
-import { WorkspaceServiceService } from "../contract/gen/quire/v1/workspace_service.js";
-import { encodeParts } from "../ledger/message-codec.js";
+import { services } from "../contract/services.js";
 import { handingOver } from "../offload/offload.js";
+import { encodeParts } from "../thread/message-codec.js";
 import { heldMessages, type MessageHolder } from "./held-messages.js";
+import { type Method, methodsOf } from "./method.js";
 import { decodeStrictly } from "./strict-reader.js";
-import { requestHash } from "./write-key.js";
+import { type IdempotentRequest, requestHash } from "./write-key.js";
 
 interface Decoded {
   readonly request: unknown;
@@ -17,11 +13,9 @@ interface Decoded {
   readonly encodedParts: readonly (Uint8Array | undefined)[];
 }
 
-type AnyMethod = MethodDefinition<unknown, unknown>;
-
 const methods = new Map(
-  [LedgerServiceService, AssemblyServiceService, CapsuleServiceService, WorkspaceServiceService]
-    .flatMap((service) => Object.values(service) as unknown as AnyMethod[])
+  Object.values(services)
+    .flatMap((service) => Object.values<Method>(methodsOf(service)))
     .map((method) => [method.path, method]),
 );
 
@@ -31,20 +25,15 @@ export function decodeRequest(input: {
   readonly bytes: Uint8Array;
 }): Decoded | { readonly failure: string } {
   const method = methods.get(input.path)!;
-  let request: MessageHolder & { readonly requestId?: string };
+  let request: MessageHolder & Partial<IdempotentRequest>;
   try {
     const bytes = Buffer.from(input.bytes.buffer, input.bytes.byteOffset, input.bytes.length);
-    request = decodeStrictly(bytes, (reader) => decoded(method, reader)) as typeof request;
+    request = decodeStrictly(bytes, (reader) => method.requestType.decode(reader)) as typeof request;
   } catch (error) {
     return { failure: (error as Error).message };
   }
-  const hash = request.requestId ? requestHash(request, method.requestSerialize) : undefined;
+  const hash = request.requestId ? requestHash(method, request) : undefined;
   const encodedParts = heldMessages(request).map(encodeParts);
   const buffers = encodedParts.flatMap((parts) => (parts ? [parts.buffer as ArrayBuffer] : []));
   return handingOver({ request, hash, encodedParts }, buffers);
-}
-
-/** Generated code takes a reader where it takes bytes. */
-function decoded(method: AnyMethod, reader: BinaryReader): unknown {
-  return method.requestDeserialize(reader as unknown as Buffer);
 }

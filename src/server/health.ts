@@ -1,13 +1,8 @@
 import type { Server } from "@grpc/grpc-js";
-import { HealthImplementation, service } from "grpc-health-check";
+import { HealthImplementation, service as healthService } from "grpc-health-check";
+import { services } from "../contract/services.js";
 
-const names = [
-  "",
-  "quire.v1.LedgerService",
-  "quire.v1.CapsuleService",
-  "quire.v1.WorkspaceService",
-  "quire.v1.AssemblyService",
-];
+const names = ["", ...Object.values(services).map(({ fullName }) => fullName)];
 
 /**
  * Health, by the official package. When the server is told to stop, those who watch it hear so and are let go: their
@@ -17,9 +12,9 @@ export function addHealth(server: Server, draining: AbortSignal, lost: AbortSign
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
   const watched = new Set<{ end(): void }>();
   health.addToServer({
-    addService: (_: typeof service, handlers: Parameters<Server["addService"]>[1]) => {
+    addService: (_: typeof healthService, handlers: Parameters<Server["addService"]>[1]) => {
       const watch = handlers.watch as (call: WatchCall) => void;
-      server.addService(service, {
+      server.addService(healthService, {
         ...handlers,
         watch: (call: WatchCall) => {
           watched.add(call);

@@ -1,5 +1,5 @@
-import { keepEncoded } from "../ledger/message-codec.js";
 import { type Offload, task } from "../offload/offload.js";
+import { keepEncoded } from "../thread/message-codec.js";
 import type { decodeRequest } from "./decode-request.js";
 import { heldMessages } from "./held-messages.js";
 import { malformed, type WireRequest } from "./wire-request.js";
@@ -11,18 +11,15 @@ const decoding = task<typeof decodeRequest>("src/server/decode-request.ts", "dec
  * Decodes a large request in a worker thread, where its hash and the stored form of its messages are made as well: what is
  * left here is to take over the strings, a fraction of the work.
  */
-export async function openLarge<Request>(
-  offload: Offload,
-  wire: WireRequest<Request>,
-  name: string,
-  signal: AbortSignal,
-): Promise<Request> {
-  const { path } = wire;
+export async function openLarge(offload: Offload, wire: WireRequest, signal: AbortSignal): Promise<object> {
+  const { method } = wire;
   const bytes = wire.take();
   // A buffer of this size is not one of those that Node shares.
-  const answer = await offload.run(decoding, { path, bytes }, signal, [bytes.buffer as ArrayBuffer]);
-  if ("failure" in answer) throw malformed(name, new RangeError(answer.failure));
-  const request = revived(answer.request) as Request & object;
+  const answer = await offload.run(decoding, { path: method.path, bytes }, signal, [
+    bytes.buffer as ArrayBuffer,
+  ]);
+  if ("failure" in answer) throw malformed(method, new RangeError(answer.failure));
+  const request = revived(answer.request) as object;
   if (answer.hash) keepHash(request, Buffer.from(answer.hash));
   heldMessages(request).forEach((message, index) => {
     const parts = answer.encodedParts[index];

@@ -1,30 +1,20 @@
 import { setMaxListeners } from "node:events";
-import { readFileSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { connect } from "node:net";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
-import type { AssemblyDeps } from "../assembly/deps.js";
-import type { CapsuleDeps } from "../capsule/capsules.js";
+import { Server, type ServerCredentials, setLogger } from "@grpc/grpc-js";
 import type { Config } from "../config/options.js";
 import { systemClock, systemIds } from "../domain/clock.js";
-import type { LedgerDeps } from "../ledger/deps.js";
 import type { Logger } from "../telemetry/logger.js";
-import type { WorkspaceDeps } from "../workspace/deps.js";
 import { Admission } from "./admission/admission.js";
-import { assemblyHandlers, assemblyService } from "./handlers/assembly.js";
-import { capsuleHandlers, capsuleService } from "./handlers/capsule.js";
-import { ledgerHandlers, ledgerService } from "./handlers/ledger.js";
-import { workspaceHandlers, workspaceService } from "./handlers/workspace.js";
+import { addService } from "./grpc-service.js";
 import { addHealth } from "./health.js";
+import { listenTrouble, socketPathTrouble } from "./listen-trouble.js";
 import { createReflection } from "./reflection.js";
-import { grpcHandlers } from "./rpc.js";
+import { serverCredentials } from "./server-credentials.js";
+import { type Rooms, servicesOn } from "./services.js";
 
-/** What the services are made of. */
-export interface Rooms {
-  readonly ledger: LedgerDeps;
-  readonly capsules: CapsuleDeps;
-  readonly workspaces: WorkspaceDeps;
-  readonly assembly: AssemblyDeps;
+/** What is served, and what ends when its database is lost. */
+export interface Served extends Rooms {
   readonly database: { readonly lost: AbortSignal };
 }
 
@@ -40,7 +30,14 @@ const keepaliveMs = 60_000;
 /** How long a stop waits for work that nobody waits for any more. */
 const lastMs = 5_000;
 
-export async function serve(config: Config, rooms: Rooms, logger: Logger): Promise<RunningServer> {
+export async function serve(
+  config: Config,
+  rooms: Served,
+  logger: Logger,
+  credentials: ServerCredentials = serverCredentials(config),
+): Promise<RunningServer> {
+  // What it says on stderr it also hands back.
+  setLogger({ error: (said: string) => logger.debug({ said }, "grpc-js") });
   const admission = new Admission(config, systemClock, logger);
   const server = new Server({
     "grpc.max_receive_message_length": config.maxRequestBytes,
@@ -64,14 +61,10 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
     offload: rooms.assembly.offload,
     ...signals,
   };
-  server.addService(ledgerService, grpcHandlers(deps, ledgerHandlers(rooms.ledger, rooms.assembly)));
-  server.addService(capsuleService, grpcHandlers(deps, capsuleHandlers(rooms.capsules)));
-  server.addService(workspaceService, grpcHandlers(deps, workspaceHandlers(rooms.workspaces)));
-  server.addService(assemblyService, grpcHandlers(deps, assemblyHandlers(rooms.assembly)));
+  for (const service of Object.values(servicesOn(rooms))) addService(server, deps, service);
   addHealth(server, draining.signal, rooms.database.lost);
   createReflection().addToServer(server);
 
-  const credentials = serverCredentials(config);
   const addresses: string[] = [];
   try {
     for (const address of config.listen) {
@@ -106,7 +99,7 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
       clearTimeout(timer);
       await new Promise<void>((resolve) => {
         timer = setTimeout(resolve, lastMs);
-        admission.idle().then(resolve);
+        admission.calls.idle().then(resolve);
       });
       clearTimeout(timer);
       admission.close();
@@ -114,32 +107,21 @@ export async function serve(config: Config, rooms: Rooms, logger: Logger): Promi
   };
 }
 
-function serverCredentials(config: Config): ServerCredentials {
-  if (!config.tlsCertificate) return ServerCredentials.createInsecure();
-  const cert_chain = readPem(config.tlsCertificate, "--tls-certificate");
-  const private_key = readPem(config.tlsKey, "--tls-key");
-  return ServerCredentials.createSsl(null, [{ cert_chain, private_key }]);
-}
-
-function readPem(file: string, flag: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new Error(`the file ${file} of ${flag} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
 async function bind(server: Server, address: string, credentials: ServerCredentials): Promise<string> {
-  if (address.startsWith("unix:")) await removeStaleSocket(address.slice("unix:".length));
+  const socket = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
+  const refuse = (why: string) => new Error(`cannot listen on ${address} (--listen): ${why}`);
+  if (socket !== undefined) {
+    const trouble = socketPathTrouble(socket);
+    if (trouble) throw refuse(trouble);
+    await removeStaleSocket(socket);
+  }
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => {
-      if (error) reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
+      if (error) reject(refuse(listenTrouble(address, error.message)));
       else resolve(bound);
     });
   });
-  return address.startsWith("unix:") ? address : `${address.slice(0, address.lastIndexOf(":"))}:${port}`;
+  return socket === undefined ? `${address.slice(0, address.lastIndexOf(":"))}:${port}` : address;
 }
 
 /** A socket file that a killed server left behind would block the address for ever; one that someone serves stays. */

@@ -1,5 +1,5 @@
-import type { BinaryReader } from "@bufbuild/protobuf/wire";
 import { QuireError } from "../errors/quire-error.js";
+import type { Method } from "./method.js";
 import { decodeStrictly } from "./strict-reader.js";
 
 /** How a request came in over the network. */
@@ -11,28 +11,26 @@ export interface Admitted {
 }
 
 /** A request as it came. It is decoded when its call gets to work, and not for calls that never do. */
-export class WireRequest<T> {
+export class WireRequest {
   admitted: Admitted | undefined;
   readonly size: number;
   private bytes: Uint8Array | undefined;
 
   constructor(
     bytes: Uint8Array,
-    /** The method's path: services and methods have names of their own there. */
-    readonly path: string,
-    private readonly decode: (reader: BinaryReader) => T,
+    readonly method: Method,
   ) {
     this.size = bytes.length;
     this.bytes = bytes;
   }
 
   /** Decodes it, once. */
-  open(name: string): T {
+  open(): object {
     const bytes = this.take();
     try {
-      return decodeStrictly(bytes, this.decode);
+      return decodeStrictly(bytes, (reader) => this.method.requestType.decode(reader)) as object;
     } catch (cause) {
-      throw malformed(name, cause);
+      throw malformed(this.method, cause);
     }
   }
 
@@ -44,7 +42,7 @@ export class WireRequest<T> {
   }
 }
 
-export function malformed(name: string, cause: unknown): QuireError {
+export function malformed({ name }: Method, cause: unknown): QuireError {
   const metadata = { method: name };
   return new QuireError("MALFORMED_REQUEST", `the bytes are no request of ${name}`, { metadata, cause });
 }

@@ -1,14 +1,25 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, Transaction } from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
 import { Caches } from "../domain/caches.js";
 import { applyMigrations } from "./driver/migrate.js";
 import { connectPostgres } from "./driver/postgres-adapter.js";
-import { SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
+import { prepareDatabaseFile } from "./driver/prepare-database-file.js";
+import { type SqliteAdapter, SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
+import { isBusy } from "./driver/sqlite-errors.js";
 import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
-import { createNumberedTexts, type Dialect, type NumberedTexts, type Sql, sqlOn } from "./sql.js";
+import { openError } from "./open-error.js";
+import {
+  createNumberedTexts,
+  type Dialect,
+  type NumberedTexts,
+  type Sql,
+  type SqlStatement,
+  sqliteQuery,
+  sqlOn,
+} from "./sql.js";
+import { sqlitePath } from "./sqlite-path.js";
 import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
 
 export interface DatabaseOptions {
@@ -43,10 +54,11 @@ export interface Database {
   /** Runs hand-written SQL in one transaction. A throw rolls it back. */
   sqlTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /**
-   * The same, without waiting for the disk: what was committed survives the end of this process at any moment, but perhaps not that of
-   * the machine (SQLite) or of the database server (PostgreSQL).
+   * Runs statements in one transaction, without waiting for the disk: what was committed survives the end of this process at any
+   * moment, but perhaps not that of the machine (SQLite) or of the database server (PostgreSQL). Gives the number of rows that they
+   * changed.
    */
-  unsyncedTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  unsyncedWrite(statements: readonly SqlStatement[]): Promise<number>;
   /** Runs the Prisma client in one transaction, again when another writer was faster. A throw rolls it back. */
   transaction<T>(work: (tx: PrismaTransaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -56,19 +68,16 @@ export interface Database {
 const queryPlanCacheMaxSize = 200;
 const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
 
+/** Throws a QuireError whose message says what is wrong with the database, and what to do. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, caches = new Caches() } = options;
   try {
-    const { url, caches = new Caches() } = options;
     return url.startsWith("file:")
       ? await openSqlite(sqlitePath(url), caches)
       : await openPostgresql(options, caches);
   } catch (error) {
-    throw asStorageError(error);
+    throw openError(url, error);
   }
-}
-
-export function sqlitePath(url: string): string {
-  return resolve(url.slice("file:".length));
 }
 
 function migrationsFolder(dialect: Dialect): string {
@@ -76,17 +85,43 @@ function migrationsFolder(dialect: Dialect): string {
 }
 
 async function openSqlite(path: string, caches: Caches): Promise<Database> {
-  await mkdir(dirname(path), { recursive: true });
-  await applyMigrations({ provider: "sqlite", path, folder: migrationsFolder("sqlite") });
+  const takeBack = prepareDatabaseFile(path);
+  try {
+    await applyMigrations({ provider: "sqlite", path, folder: migrationsFolder("sqlite") });
+  } catch (error) {
+    // A file that another process has locked is no longer only ours.
+    if (!isBusy(error)) takeBack();
+    throw error;
+  }
   const writer = await new SqliteAdapterFactory({ path, mode: "writer", caches }).connect();
-  const reader = await new SqliteAdapterFactory({ path, mode: "reader", caches }).connect();
+  const reader = await new SqliteAdapterFactory({ path, mode: "reader", caches })
+    .connect()
+    .catch(async (error: unknown) => {
+      await writer.dispose();
+      throw error;
+    });
   const writerClient = new PrismaClient({ adapter: alwaysThis(writer), queryPlanCacheMaxSize });
   const readerClient = new PrismaClient({ adapter: alwaysThis(reader), queryPlanCacheMaxSize });
   return {
     ...assemble(undefined, writer, writerClient, reader, readerClient),
-    unsyncedTransaction: (work) =>
-      runSqlTransaction(() => writer.startUnsyncedTransaction(), undefined, work),
+    sqlReader: readerBeside(writer, sqlOn(reader, undefined)),
+    unsyncedWrite: (statements) =>
+      writer.writeUnsynced(statements.map(({ text, args }) => sqliteQuery(text, args))),
     lost: writer.file!.lost,
+  };
+}
+
+/**
+ * Reads on the writer's connection while nobody writes. It still has in memory what it wrote, where every commit makes the reader
+ * forget all that it had read.
+ */
+function readerBeside(writer: SqliteAdapter, reader: Sql): Sql {
+  return {
+    ...reader,
+    async query(text, args) {
+      const found = text.startsWith("SELECT") ? writer.tryQuery(sqliteQuery(text, args)) : undefined;
+      return found?.rows ?? reader.query(text, args);
+    },
   };
 }
 
@@ -122,13 +157,15 @@ function assemble(
     changeMark: () => readChangeMark(sqlOn(writer, numbered)),
     lost: new AbortController().signal,
     sqlTransaction: (work) => runSqlTransaction(() => writer.startTransaction(), numbered, work),
-    unsyncedTransaction: (work) =>
+    unsyncedWrite: (statements) =>
       runSqlTransaction(
         () => writer.startTransaction(),
         numbered,
         async (sql) => {
           await sql.execute("SET LOCAL synchronous_commit = off", []);
-          return work(sql);
+          let rows = 0;
+          for (const { text, args } of statements) rows += await sql.execute(text, args);
+          return rows;
         },
       ),
     transaction: (work) => runTransaction(writerClient, work),

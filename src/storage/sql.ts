@@ -17,6 +17,12 @@ export interface Sql {
   execute(text: string, args: readonly SqlValue[]): Promise<number>;
 }
 
+/** A text with its values, for those that are run together. */
+export interface SqlStatement {
+  readonly text: string;
+  readonly args: readonly SqlValue[];
+}
+
 /** PostgreSQL needs the texts with numbered places; SQLite takes them as they are. */
 export function sqlOn(queryable: SqlQueryable, numbered: NumberedTexts | undefined): Sql {
   const dialect = numbered ? "postgresql" : "sqlite";
@@ -34,7 +40,7 @@ export function sqlOn(queryable: SqlQueryable, numbered: NumberedTexts | undefin
 
 const untyped: ArgType[] = [];
 
-function sqliteQuery(text: string, args: readonly SqlValue[]) {
+export function sqliteQuery(text: string, args: readonly SqlValue[]) {
   return { sql: text, args: args as SqlValue[], argTypes: untyped };
 }
 

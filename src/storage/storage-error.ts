@@ -49,8 +49,8 @@ interface DriverFault {
   readonly code?: string;
 }
 
-/** Prisma wraps what it has no code of its own for, as P2010 and P2039. */
-function driverError(error: unknown): unknown {
+/** What the driver threw: Prisma wraps what it has no code of its own for, as P2010 and P2039. */
+export function driverError(error: unknown): unknown {
   if (isDriverAdapterError(error)) return error;
   return (error as { meta?: { driverAdapterError?: unknown } } | null)?.meta?.driverAdapterError;
 }

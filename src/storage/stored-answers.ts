@@ -1,6 +1,8 @@
 import { QuireError } from "../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "./database.js";
-import type { StoredAnswerRow } from "./ledger/rows.js";
+import { type StoredAnswerRow, storedAnswerShape } from "./ledger/rows.js";
+import type { Sql, SqlValue } from "./sql.js";
+import { asStorageError, isRaceLost, raceRetries } from "./storage-error.js";
 
 /** What makes a write idempotent, and how its answer is kept. */
 export interface WriteKey<Answer> {
@@ -75,6 +77,48 @@ export async function idempotentWrite<Answer>(
     if (!stored) throw error;
     return replayAnswer(key, stored);
   }
+}
+
+/**
+ * The same in hand-written SQL, for work about no session that is left. `prepare` keeps out all other writes, so that nobody does the
+ * same request meanwhile.
+ */
+export async function idempotentSqlWrite<Answer>(
+  database: Database,
+  key: WriteKey<Answer>,
+  createdUs: bigint,
+  prepare: (sql: Sql) => Promise<void>,
+  work: (sql: Sql) => Promise<Answer>,
+): Promise<Answer> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await database.sqlTransaction(async (sql) => {
+        await prepare(sql);
+        const stored = await storedAnswer(sql, key);
+        if (stored) return replayAnswer(key, stored);
+        const answer = await work(sql);
+        if (key.requestId === "") return answer;
+        const args: SqlValue[] = [];
+        storedAnswerShape.args(storedAnswerRow(key, answer, null, createdUs), args);
+        await sql.execute(storedAnswerShape.insertSql(1, sql.dialect), args);
+        return answer;
+      });
+    } catch (error) {
+      if (!isRaceLost(error) || attempt >= raceRetries) throw asStorageError(error);
+    }
+  }
+}
+
+async function storedAnswer(
+  sql: Sql,
+  key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">,
+): Promise<StoredAnswerRow | undefined> {
+  if (key.requestId === "") return undefined;
+  const [row] = await sql.query(
+    `SELECT ${storedAnswerShape.columnList} FROM stored_answers WHERE tenant_id = ? AND method = ? AND request_id = ?`,
+    [key.tenantId, key.method, key.requestId],
+  );
+  return row && storedAnswerShape.read(row);
 }
 
 /** The stored answer to a request of this method and id, whatever its body was. */

@@ -1,3 +1,4 @@
+import type { CountedTokens } from "../domain/token-units.js";
 import { countTokens } from "./count-tokens.js";
 import type { Vocabulary } from "./vocabulary.js";
 
@@ -5,6 +6,6 @@ import type { Vocabulary } from "./vocabulary.js";
 export function countTexts(input: {
   readonly texts: readonly string[];
   readonly vocabulary: Vocabulary;
-}): number[] {
+}): CountedTokens[] {
   return input.texts.map((text) => countTokens(text, input.vocabulary));
 }

@@ -1,3 +1,4 @@
+import { type CountedTokens, countedTokens } from "../domain/token-units.js";
 import { END_BYTE } from "./character-class.js";
 import { cl100kPieceEnd } from "./cl100k-piece.js";
 import { o200kPieceEnd } from "./o200k-piece.js";
@@ -15,7 +16,7 @@ const scratch = new Uint8Array(SCRATCH_BYTES);
  * How many tokens the text has, exactly. Special tokens in it count as ordinary text, lone surrogates as U+FFFD.
  * Takes time in proportion to the text, whatever is in it. The first use of a vocabulary loads it.
  */
-export function countTokens(text: string, vocabulary: Vocabulary): number {
+export function countTokens(text: string, vocabulary: Vocabulary): CountedTokens {
   const pieces = pieceCounterOf(vocabulary);
   const pieceEnd = pieceEndOf[vocabulary];
   const mostBytes = text.length * 3 + 1;
@@ -28,7 +29,7 @@ export function countTokens(text: string, vocabulary: Vocabulary): number {
     tokens += pieces.count(bytes, at, end);
     at = end;
   }
-  return tokens;
+  return countedTokens(tokens);
 }
 
 function pieceCounterOf(vocabulary: Vocabulary): PieceCounter {

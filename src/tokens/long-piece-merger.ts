@@ -14,59 +14,59 @@ const KEPT_BYTES = 2 ** 16;
  * its left end.
  */
 export class LongPieceMerger {
-  readonly #table: RankTable;
-  readonly #buckets: RankBuckets;
+  private readonly table: RankTable;
+  private readonly buckets: RankBuckets;
   // Parts are a doubly linked list, each named by the offset of its first byte in the piece.
-  #next = new Int32Array(0);
-  #previous = new Int32Array(0);
-  #tokens = new Int32Array(0);
+  private next = new Int32Array(0);
+  private previous = new Int32Array(0);
+  private tokens = new Int32Array(0);
   /** The rank of the part together with its follower. A bucket's entry that disagrees is out of date. */
-  #pairRanks = new Int32Array(0);
+  private pairRanks = new Int32Array(0);
 
   constructor(table: RankTable) {
-    this.#table = table;
-    this.#buckets = new RankBuckets(table.size);
+    this.table = table;
+    this.buckets = new RankBuckets(table.size);
   }
 
   /** How many tokens bytes[start, end) merges into. */
   count(bytes: Uint8Array, start: number, end: number): number {
     const length = end - start;
-    if (length > this.#next.length) this.#makeRoom(Math.max(length, KEPT_BYTES));
-    this.#buckets.begin();
-    this.#begin(bytes, start, length);
+    if (length > this.next.length) this.makeRoom(Math.max(length, KEPT_BYTES));
+    this.buckets.begin();
+    this.begin(bytes, start, length);
     let parts = length;
-    const buckets = this.#buckets;
+    const buckets = this.buckets;
     for (let rank = buckets.takeRank(); rank >= 0; rank = buckets.takeRank()) {
       for (let part = buckets.takePosition(rank); part >= 0; part = buckets.takePosition(rank)) {
-        parts -= this.#mergeChain(rank, part, bytes, start, length);
+        parts -= this.mergeChain(rank, part, bytes, start, length);
       }
     }
-    if (length > KEPT_BYTES) this.#makeRoom(0);
+    if (length > KEPT_BYTES) this.makeRoom(0);
     return parts;
   }
 
-  #begin(bytes: Uint8Array, start: number, length: number): void {
+  private begin(bytes: Uint8Array, start: number, length: number): void {
     for (let i = 0; i < length; i++) {
       const byte = bytes[start + i]!;
-      this.#next[i] = i + 1;
-      this.#previous[i] = i - 1;
-      this.#tokens[i] = this.#table.rankOfByte(byte);
-      this.#file(i, i + 1 < length ? this.#table.rankOfPair(byte, bytes[start + i + 1]!) : NO_RANK);
+      this.next[i] = i + 1;
+      this.previous[i] = i - 1;
+      this.tokens[i] = this.table.rankOfByte(byte);
+      this.file(i, i + 1 < length ? this.table.rankOfPair(byte, bytes[start + i + 1]!) : NO_RANK);
     }
   }
 
-  #file(part: number, rank: number): void {
-    this.#pairRanks[part] = rank;
-    if (rank !== NO_RANK) this.#buckets.add(rank, part);
+  private file(part: number, rank: number): void {
+    this.pairRanks[part] = rank;
+    if (rank !== NO_RANK) this.buckets.add(rank, part);
   }
 
   /** Merges every pair of this rank in the chain of overlapping pairs around `inside`; gives how many. */
-  #mergeChain(rank: number, inside: number, bytes: Uint8Array, start: number, length: number): number {
-    const table = this.#table;
-    const tokens = this.#tokens;
-    const next = this.#next;
-    const previous = this.#previous;
-    const pairRanks = this.#pairRanks;
+  private mergeChain(rank: number, inside: number, bytes: Uint8Array, start: number, length: number): number {
+    const table = this.table;
+    const tokens = this.tokens;
+    const next = this.next;
+    const previous = this.previous;
+    const pairRanks = this.pairRanks;
     let part = inside;
     if (pairRanks[part] !== rank) return 0;
     while (part > 0 && pairRanks[previous[part]!] === rank) part = previous[part]!;
@@ -80,12 +80,12 @@ export class LongPieceMerger {
       merges++;
       if (part > 0) {
         const before = previous[part]!;
-        this.#file(before, table.rankOfMerge(tokens[before]!, rank, bytes, start + before, start + follower));
+        this.file(before, table.rankOfMerge(tokens[before]!, rank, bytes, start + before, start + follower));
       }
       if (follower < length) {
         previous[follower] = part;
         const end = start + next[follower]!;
-        this.#file(part, table.rankOfMerge(rank, tokens[follower]!, bytes, start + part, end));
+        this.file(part, table.rankOfMerge(rank, tokens[follower]!, bytes, start + part, end));
       } else {
         pairRanks[part] = NO_RANK;
       }
@@ -94,12 +94,12 @@ export class LongPieceMerger {
     return merges;
   }
 
-  #makeRoom(length: number): void {
+  private makeRoom(length: number): void {
     // Each byte begins a pair at first, and each merge, of which there are fewer than bytes, makes two new ones.
-    this.#buckets.makeRoom(length * 3);
-    this.#next = new Int32Array(length);
-    this.#previous = new Int32Array(length);
-    this.#tokens = new Int32Array(length);
-    this.#pairRanks = new Int32Array(length);
+    this.buckets.makeRoom(length * 3);
+    this.next = new Int32Array(length);
+    this.previous = new Int32Array(length);
+    this.tokens = new Int32Array(length);
+    this.pairRanks = new Int32Array(length);
   }
 }

@@ -23,27 +23,27 @@ for (const [value, char] of [
 export class RankTable {
   /** How many tokens there are; ranks are below this. */
   readonly size: number;
-  readonly #blob: Uint8Array;
+  private readonly blob: Uint8Array;
   /** The token of rank r is #blob[#starts[r], #starts[r + 1]). */
-  readonly #starts: Uint32Array;
-  readonly #hashes: Int32Array;
+  private readonly starts: Uint32Array;
+  private readonly hashes: Int32Array;
   /** Rank plus one; an untouched slot holds no token. */
-  readonly #slots: Int32Array;
-  readonly #byteRanks = new Int32Array(0x100);
+  private readonly slots: Int32Array;
+  private readonly byteRanks = new Int32Array(0x100);
   /** What rankOfMerge found: one place for each hash of a pair, the later taking the place of the earlier. */
-  readonly #mergeKeys = new Float64Array(2 ** MERGE_CACHE_BITS).fill(-1);
-  readonly #mergeRanks = new Int32Array(2 ** MERGE_CACHE_BITS);
-  readonly #pairRanks = new Int32Array(0x10000).fill(NO_RANK);
+  private readonly mergeKeys = new Float64Array(2 ** MERGE_CACHE_BITS).fill(-1);
+  private readonly mergeRanks = new Int32Array(2 ** MERGE_CACHE_BITS);
+  private readonly pairRanks = new Int32Array(0x10000).fill(NO_RANK);
 
   /** Takes the ASCII text of base64 tokens parted by single spaces; the first has rank 0, the next 1, ... */
   constructor(base64Tokens: Uint8Array) {
     // A token takes at least four characters and a space. What is allocated too much is never touched.
     const mostTokens = Math.ceil(base64Tokens.length / 5) + 1;
-    this.#blob = new Uint8Array(Math.ceil(base64Tokens.length / 4) * 3);
-    this.#starts = new Uint32Array(mostTokens + 1);
-    this.#hashes = new Int32Array(mostTokens);
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(mostTokens)));
-    this.size = this.#decode(base64Tokens);
+    this.blob = new Uint8Array(Math.ceil(base64Tokens.length / 4) * 3);
+    this.starts = new Uint32Array(mostTokens + 1);
+    this.hashes = new Int32Array(mostTokens);
+    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(mostTokens)));
+    this.size = this.decode(base64Tokens);
   }
 
   /** The rank of bytes[start, end), or NO_RANK. */
@@ -54,12 +54,12 @@ export class RankTable {
 
   /** As rankOf, for a caller that has the bytes' hash already. */
   rankOfHashed(bytes: Uint8Array, start: number, end: number, hash: number): number {
-    const slots = this.#slots;
+    const slots = this.slots;
     const mask = slots.length - 1;
     for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
       const rank = slots[slot]! - 1;
       if (rank < 0) return NO_RANK;
-      if (this.#hashes[rank] === hash && this.#holds(rank, bytes, start, end)) return rank;
+      if (this.hashes[rank] === hash && this.holds(rank, bytes, start, end)) return rank;
     }
   }
 
@@ -70,36 +70,36 @@ export class RankTable {
   rankOfMerge(left: number, right: number, bytes: Uint8Array, start: number, end: number): number {
     const entry = (Math.imul(left, 0x9e3779b1) ^ Math.imul(right, 0x85ebca6b)) >>> (32 - MERGE_CACHE_BITS);
     const key = left * 2 ** 20 + right;
-    if (this.#mergeKeys[entry] === key) return this.#mergeRanks[entry]!;
+    if (this.mergeKeys[entry] === key) return this.mergeRanks[entry]!;
     const rank = this.rankOf(bytes, start, end);
-    this.#mergeKeys[entry] = key;
-    this.#mergeRanks[entry] = rank;
+    this.mergeKeys[entry] = key;
+    this.mergeRanks[entry] = rank;
     return rank;
   }
 
   rankOfByte(byte: number): number {
-    return this.#byteRanks[byte]!;
+    return this.byteRanks[byte]!;
   }
 
   /** The rank of two neighbouring bytes, or NO_RANK. */
   rankOfPair(first: number, second: number): number {
-    return this.#pairRanks[(first << 8) | second]!;
+    return this.pairRanks[(first << 8) | second]!;
   }
 
-  #holds(rank: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const blob = this.#blob;
-    let from = this.#starts[rank]!;
-    if (this.#starts[rank + 1]! - from !== end - start) return false;
+  private holds(rank: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const blob = this.blob;
+    let from = this.starts[rank]!;
+    if (this.starts[rank + 1]! - from !== end - start) return false;
     for (let i = start; i < end; i++) if (blob[from++] !== bytes[i]) return false;
     return true;
   }
 
   /** Decodes, hashes and files every token in one pass: this is most of what loading a vocabulary costs. */
-  #decode(source: Uint8Array): number {
-    const blob = this.#blob;
-    const starts = this.#starts;
-    const hashes = this.#hashes;
-    const slots = this.#slots;
+  private decode(source: Uint8Array): number {
+    const blob = this.blob;
+    const starts = this.starts;
+    const hashes = this.hashes;
+    const slots = this.slots;
     const mask = slots.length - 1;
     let length = 0;
     let rank = 0;
@@ -126,8 +126,8 @@ export class RankTable {
         if (i + 4 >= source.length || source[i + 4] === SPACE) break;
       }
       const start = starts[rank]!;
-      if (length - start === 1) this.#byteRanks[blob[start]!] = rank;
-      if (length - start === 2) this.#pairRanks[(blob[start]! << 8) | blob[start + 1]!] = rank;
+      if (length - start === 1) this.byteRanks[blob[start]!] = rank;
+      if (length - start === 2) this.pairRanks[(blob[start]! << 8) | blob[start + 1]!] = rank;
       hashes[rank] = hash;
       let slot = (hash ^ (hash >>> 15)) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;

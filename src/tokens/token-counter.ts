@@ -1,3 +1,4 @@
+import type { CountedTokens } from "../domain/token-units.js";
 import { Offload, task } from "../offload/offload.js";
 import type { countTexts } from "./count-texts.js";
 import { countTokens } from "./count-tokens.js";
@@ -19,12 +20,12 @@ export interface TokenCounterOptions {
  * other work. Many small calls in one turn of the event loop add up, so that together they do not block it either.
  */
 export class TokenCounter {
-  readonly #thresholdBytes: number;
-  #bytesThisTurn = 0;
-  readonly #offload = new Offload(1);
+  private readonly thresholdBytes: number;
+  private bytesThisTurn = 0;
+  private readonly offload = new Offload(1);
 
   constructor(options: TokenCounterOptions = {}) {
-    this.#thresholdBytes = options.workerThresholdBytes ?? DEFAULT_WORKER_THRESHOLD_BYTES;
+    this.thresholdBytes = options.workerThresholdBytes ?? DEFAULT_WORKER_THRESHOLD_BYTES;
   }
 
   /** Loads the vocabulary and runs the counter warm in the calling thread, which blocks: for use at start. */
@@ -33,11 +34,11 @@ export class TokenCounter {
   }
 
   /** Counts in the calling thread, however long the text is. */
-  countNow(text: string, vocabulary: Vocabulary = DEFAULT_VOCABULARY): number {
+  countNow(text: string, vocabulary: Vocabulary = DEFAULT_VOCABULARY): CountedTokens {
     return countTokens(text, vocabulary);
   }
 
-  async count(text: string, vocabulary?: Vocabulary, signal?: AbortSignal): Promise<number> {
+  async count(text: string, vocabulary?: Vocabulary, signal?: AbortSignal): Promise<CountedTokens> {
     const [count] = await this.countAll([text], vocabulary, signal);
     return count!;
   }
@@ -50,31 +51,31 @@ export class TokenCounter {
     texts: readonly string[],
     vocabulary: Vocabulary = DEFAULT_VOCABULARY,
     signal?: AbortSignal,
-  ): number[] | Promise<number[]> {
-    if (this.#admits(texts)) return texts.map((text) => countTokens(text, vocabulary));
-    return this.#offload.run(counting, { texts, vocabulary }, signal);
+  ): CountedTokens[] | Promise<CountedTokens[]> {
+    if (this.admits(texts)) return texts.map((text) => countTokens(text, vocabulary));
+    return this.offload.run(counting, { texts, vocabulary }, signal);
   }
 
   /** Ends the worker and rejects who waits for it. From then on only the calling thread counts. */
   async close(): Promise<void> {
-    await this.#offload.close();
+    await this.offload.close();
   }
 
   /** Whether the calling thread has room for these texts in this turn, which they then take. */
-  #admits(texts: readonly string[]): boolean {
-    let bytes = this.#bytesThisTurn;
+  private admits(texts: readonly string[]): boolean {
+    let bytes = this.bytesThisTurn;
     for (const text of texts) {
       // The length alone settles it for most long texts, without a look at them.
-      if (bytes + text.length > this.#thresholdBytes) return false;
+      if (bytes + text.length > this.thresholdBytes) return false;
       bytes += Buffer.byteLength(text);
-      if (bytes > this.#thresholdBytes) return false;
+      if (bytes > this.thresholdBytes) return false;
     }
-    if (this.#bytesThisTurn === 0 && bytes > 0) {
+    if (this.bytesThisTurn === 0 && bytes > 0) {
       setImmediate(() => {
-        this.#bytesThisTurn = 0;
+        this.bytesThisTurn = 0;
       });
     }
-    this.#bytesThisTurn = bytes;
+    this.bytesThisTurn = bytes;
     return true;
   }
 }

@@ -6,21 +6,21 @@ export interface TextChange {
 }
 
 /** Longer texts, both together, are not compared at all. */
-const MOST_CHARS = 4 * 1024 * 1024;
+const mostChars = 4 * 1024 * 1024;
 /** What lies between the first and the last line that changed, in both texts together. */
-const MOST_LINES = 32_768;
+const mostLines = 32_768;
 /** Lines that came and went. The work grows with their square. */
-const MOST_EDITS = 256;
+const mostEdits = 256;
 
 /**
  * The lines that differ, with a line around them, as a diff; undefined where that is more than it is worth to find them. The bounds
  * count work and not time: the same texts give the same answer on every machine, within some tens of milliseconds.
  */
 export function changedLines({ before, now }: TextChange): string | undefined {
-  if (before.length + now.length > MOST_CHARS) return undefined;
+  if (before.length + now.length > mostChars) return undefined;
   const [old, current] = withoutCommonEnds(ensureLine(before), ensureLine(now));
-  if (countLines(old) + countLines(current) > MOST_LINES) return undefined;
-  const patch = structuredPatch("", "", old, current, "", "", { context: 1, maxEditLength: MOST_EDITS });
+  if (countLines(old) + countLines(current) > mostLines) return undefined;
+  const patch = structuredPatch("", "", old, current, "", "", { context: 1, maxEditLength: mostEdits });
   return patch?.hunks
     .map(({ lines }) => lines.filter((line) => !line.startsWith("\\")).join("\n"))
     .join("\n...\n");

@@ -10,7 +10,7 @@ export interface SectionUpdate {
 
 const comparing = task<typeof changedLines>("src/assembly/prefix/changed-lines.ts", "changedLines");
 /** Texts up to this, both together, are compared at once: a thread would take longer to hear of them. */
-const INLINE_CHARS = 4_096;
+const inlineChars = 4_096;
 
 /** What a model is told of a section that changed since the system prompt was made: the lines that differ, or all of it where that is shorter or takes less work. */
 export async function sectionUpdate(
@@ -23,7 +23,7 @@ export async function sectionUpdate(
   const { before, now } = change;
   if (before === "" || now === "" || before === now) return updateOf(texts, section, change);
   const lines =
-    before.length + now.length <= INLINE_CHARS
+    before.length + now.length <= inlineChars
       ? changedLines(change)
       : await offload.run(comparing, change, signal);
   return updateOf(texts, section, change, lines);

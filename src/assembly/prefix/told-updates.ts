@@ -1,12 +1,20 @@
 import type { PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
 import type { Part } from "../../domain/message.js";
-import { decodeMessages } from "../../ledger/message-codec.js";
-import type { AssemblyDeps } from "../deps.js";
-import { isClean } from "../history.js";
-import type { ReceiptCore } from "../recent-receipts.js";
-import type { ResolvedContext } from "../resolve.js";
-import { readFacts } from "../turn-facts.js";
+import type { ReceiptDeps } from "../../receipts/deps.js";
+import type { ReceiptCore } from "../../receipts/recent-receipts.js";
+import { decodeMessages } from "../../thread/message-codec.js";
+import { readFacts } from "../../thread/turn-facts.js";
+import { isClean } from "../history/history.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
 import { updateHead } from "./section-update.js";
+
+/** What of a resolved request it needs. */
+export type ToldInput = Pick<
+  ResolvedContext,
+  "activeTurn" | "head" | "pin" | "request" | "templates" | "tenantId"
+>;
+
+export type ToldDeps = Pick<ReceiptDeps, "ledger" | "recentReceipts">;
 
 /** What history tells of changes of the system prompt. */
 export interface ToldUpdates {
@@ -20,7 +28,7 @@ export interface ToldUpdates {
 const nothing: ToldUpdates = { updates: [], tokens: 0, turnId: "" };
 
 /** What the newest turn's receipt says that was told. What its own context told counts only where the turn was recorded with it. */
-export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext): Promise<ToldUpdates> {
+export async function toldUpdates(deps: ToldDeps, resolved: ToldInput): Promise<ToldUpdates> {
   if (isClean(resolved)) return nothing;
   const { pin, tenantId, templates } = resolved;
   const { receipt, turnId } = await newestContext(deps, resolved);
@@ -46,8 +54,8 @@ export async function toldUpdates(deps: AssemblyDeps, resolved: ResolvedContext)
 
 /** The last context that a turn of the thread answers to, whoever the model was: all of them read the same history. */
 async function newestContext(
-  deps: AssemblyDeps,
-  { tenantId, pin, activeTurn, head }: ResolvedContext,
+  deps: ToldDeps,
+  { tenantId, pin, activeTurn, head }: ToldInput,
 ): Promise<{ readonly receipt: ReceiptCore | undefined; readonly turnId: string }> {
   const turn = activeTurn?.assemblyId ? activeTurn : head;
   if (!turn?.assemblyId || turn.id === pin?.row.turnId)
@@ -72,7 +80,7 @@ function unknown(section: string): PrefixUpdate {
 }
 
 /** What was sent before the content of a turn's messages. Only messages that carry some are decoded. */
-async function contextOf(deps: AssemblyDeps, tenantId: string, turnId: string): Promise<string> {
+async function contextOf(deps: ToldDeps, tenantId: string, turnId: string): Promise<string> {
   const rows = await deps.ledger.threads.findMessages(tenantId, turnId);
   const textOf = ({ content }: Part) => (content?.$case === "text" ? content.value.text : "");
   return rows

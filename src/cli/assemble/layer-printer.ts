@@ -14,6 +14,7 @@ import { printBody } from "./body-text.js";
 import { layersText, printBudget } from "./budget-text.js";
 import { printCachePlan, printPrefix } from "./cache-text.js";
 import { printCompactionEvent } from "./compaction-text.js";
+import { printElisions } from "./elision-text.js";
 import { contentText, historyText, modelText } from "./layer-text.js";
 import { createLines, type Lines, labelWidth, number, word } from "./lines.js";
 
@@ -24,120 +25,121 @@ const unchanged = "unchanged: not sent again";
 
 /** Prints the events of an assembly as they come; with the content of those layers that are to be shown. */
 export class LayerPrinter {
-  readonly #lines: Lines;
-  readonly #body = new BodyFold();
-  readonly #show: ReadonlySet<ShownLayer>;
-  readonly #roles = new Map<string, number>();
-  #historyIsOpen = false;
+  private readonly lines: Lines;
+  private readonly body = new BodyFold();
+  private readonly show: ReadonlySet<ShownLayer>;
+  private readonly roles = new Map<string, number>();
+  private isHistoryOpen = false;
 
   constructor(terminal: Terminal, show: readonly ShownLayer[] = []) {
-    this.#lines = createLines(terminal);
-    this.#show = new Set(show);
+    this.lines = createLines(terminal);
+    this.show = new Set(show);
   }
 
   print({ event }: AssembleResponse): void {
-    if (event?.$case !== "history") this.#endHistory();
+    if (event?.$case !== "history") this.endHistory();
     switch (event?.$case) {
       case "resolved":
-        this.#resolved(event.value);
+        this.resolved(event.value);
         break;
       case "tools":
-        this.#tools(event.value);
+        this.tools(event.value);
         break;
       case "system":
-        this.#system(event.value);
+        this.system(event.value);
         break;
       case "compaction":
-        printCompactionEvent(this.#lines, event.value);
+        printCompactionEvent(this.lines, event.value);
         break;
       case "history":
-        this.#history(event.value);
+        this.history(event.value);
         break;
       case "currentMessage":
-        this.#current(event.value);
+        this.current(event.value);
         break;
       case "rendered": {
-        const body = this.#body.add(event.value);
-        if (body) printBody(this.#lines, body);
+        const body = this.body.add(event.value);
+        if (body) printBody(this.lines, body);
         break;
       }
       case "completed":
-        this.#completed(event.value);
+        this.completed(event.value);
         break;
     }
   }
 
-  #resolved(resolved: AssemblyResolved): void {
+  private resolved(resolved: AssemblyResolved): void {
     const { sessionLabel, parentTurnId, capsule, capsuleVersion, role } = resolved;
-    this.#lines.entry("resolved", printable(`session ${sessionLabel}`));
-    this.#lines.below(
+    this.lines.entry("resolved", printable(`session ${sessionLabel}`));
+    this.lines.below(
       parentTurnId ? `head ${parentTurnId}` : "no turn yet",
       printable(`capsule ${capsule}, version ${capsuleVersion}, as ${word(role, "AGENT_ROLE_")}`),
       printable(modelText(resolved)),
     );
   }
 
-  #tools({ tools, tokens, reused, toolset }: ToolsLayer): void {
+  private tools({ tools, tokens, reused, toolset }: ToolsLayer): void {
     const origin = toolset ? ` of ${printable(toolset)}` : "";
     const what = reused ? unchanged : `${counted(tools.length, "tool")}${origin}`;
-    this.#lines.entry("tools", `${counted(tokens, "token")}, ${what}`);
+    this.lines.entry("tools", `${counted(tokens, "token")}, ${what}`);
     const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length)) + 2;
     for (const { name, description, inputSchemaJson } of tools) {
-      const room = this.#lines.width - labelWidth - nameWidth;
-      const isShown = this.#show.has("tools");
+      const room = this.lines.width - labelWidth - nameWidth;
+      const isShown = this.show.has("tools");
       const text = isShown ? printable(description) : oneLine(description, Math.max(20, room));
-      this.#lines.below(`${printable(name).padEnd(nameWidth)}${this.#lines.paint("dim", text)}`.trimEnd());
-      if (isShown && inputSchemaJson) this.#lines.below(`  ${printable(inputSchemaJson)}`);
+      this.lines.below(`${printable(name).padEnd(nameWidth)}${this.lines.paint("dim", text)}`.trimEnd());
+      if (isShown && inputSchemaJson) this.lines.below(`  ${printable(inputSchemaJson)}`);
     }
   }
 
-  #system({ text, sections, tokens, reused }: SystemLayer): void {
+  private system({ text, sections, tokens, reused }: SystemLayer): void {
     const size = `${counted(tokens, "token")}, ${counted(sections.length, "section")}`;
-    this.#lines.entry("system", reused ? `${size}, ${unchanged}` : size);
+    this.lines.entry("system", reused ? `${size}, ${unchanged}` : size);
     if (reused) return;
     const nameWidth = Math.max(0, ...sections.map(({ name }) => name.length)) + 2;
     const tokenWidth = Math.max(0, ...sections.map((section) => number(section.tokens).length));
     for (const { name, layer, tokens: cost, truncated } of sections) {
       const origin = word(layer, "CONCEPTUAL_LAYER_").padEnd(11);
-      const cut = truncated ? this.#lines.paint("yellow", "  truncated") : "";
-      this.#lines.below(
-        `${name.padEnd(nameWidth)}${this.#lines.paint("dim", origin)}${number(cost).padStart(tokenWidth)}${cut}`,
+      const cut = truncated ? this.lines.paint("yellow", "  truncated") : "";
+      this.lines.below(
+        `${name.padEnd(nameWidth)}${this.lines.paint("dim", origin)}${number(cost).padStart(tokenWidth)}${cut}`,
       );
     }
-    if (this.#show.has("system")) this.#content(text);
+    if (this.show.has("system")) this.content(text);
   }
 
-  #history({ layer, messages }: HistoryBatch): void {
-    if (layer) this.#lines.entry("history", historyText(layer));
-    if (layer?.reused) this.#lines.below(`only what follows turn ${layer.afterTurnId} is sent`);
-    this.#historyIsOpen = true;
+  private history({ layer, messages }: HistoryBatch): void {
+    if (layer) this.lines.entry("history", historyText(layer));
+    if (layer) printElisions(this.lines, layer);
+    if (layer?.reused) this.lines.below(`only what follows turn ${layer.afterTurnId} is sent`);
+    this.isHistoryOpen = true;
     for (const message of messages) {
       const role = word(message.role, "MESSAGE_ROLE_");
-      this.#roles.set(role, (this.#roles.get(role) ?? 0) + 1);
-      if (this.#show.has("history")) this.#content(messageText(message));
+      this.roles.set(role, (this.roles.get(role) ?? 0) + 1);
+      if (this.show.has("history")) this.content(messageText(message));
     }
   }
 
   /** How many messages there were is known when the last batch has come. */
-  #endHistory(): void {
-    if (!this.#historyIsOpen) return;
-    this.#historyIsOpen = false;
-    const all = [...this.#roles.values()].reduce((sum, count) => sum + count, 0);
-    const each = [...this.#roles].map(([role, count]) => `${count} ${role}`).join(", ");
-    this.#lines.below(`${counted(all, "message")} sent${all > 0 ? `: ${each}` : ""}`);
+  private endHistory(): void {
+    if (!this.isHistoryOpen) return;
+    this.isHistoryOpen = false;
+    const all = [...this.roles.values()].reduce((sum, count) => sum + count, 0);
+    const each = [...this.roles].map(([role, count]) => `${count} ${role}`).join(", ");
+    this.lines.below(`${counted(all, "message")} sent${all > 0 ? `: ${each}` : ""}`);
   }
 
-  #current({ message, tokens, truncated }: CurrentMessage): void {
+  private current({ message, tokens, truncated }: CurrentMessage): void {
     const size = counted(tokens, "token");
-    this.#lines.entry("current", truncated ? `${size}, truncated` : message ? size : "none");
+    this.lines.entry("current", truncated ? `${size}, truncated` : message ? size : "none");
     if (!message) return;
-    const preview = oneLine(contentText(message), this.#lines.width - labelWidth);
-    if (this.#show.has("current")) this.#content(messageText(message));
-    else this.#lines.below(this.#lines.paint("dim", preview));
+    const preview = oneLine(contentText(message), this.lines.width - labelWidth);
+    if (this.show.has("current")) this.content(messageText(message));
+    else this.lines.below(this.lines.paint("dim", preview));
   }
 
-  #completed({ budget, warnings, floors, assemblyId, cachePlan, prefix }: AssemblyCompleted): void {
-    const lines = this.#lines;
+  private completed({ budget, warnings, floors, assemblyId, cachePlan, prefix }: AssemblyCompleted): void {
+    const lines = this.lines;
     const whole = counted(budget?.used?.total ?? 0, "token");
     lines.entry("completed", `${whole} in all, ${number(budget?.remaining ?? 0)} free`);
     lines.blank();
@@ -150,7 +152,7 @@ export class LayerPrinter {
     lines.entry("receipt", assemblyId ?? "none: this was a dry run");
   }
 
-  #content(text: string): void {
-    this.#lines.below(...printable(text).split("\n"));
+  private content(text: string): void {
+    this.lines.below(...printable(text).split("\n"));
   }
 }

@@ -16,12 +16,12 @@ export function modelText({ model, provider, modelConfig }: AssemblyResolved): s
 
 /** What there is of the history, and what is missing. */
 export function historyText(layer: HistoryLayer): string {
-  const { turns, droppedTurns, tokens, splitMessageIndex, elidedResults, activeTurnId } = layer;
+  const { turns, droppedTurns, tokens, splitMessageIndex, elisionCount, activeTurnId } = layer;
   const facts = [`${counted(tokens, "token")}, ${counted(turns, "turn")}`];
   if (layer.compactionId) facts.push(`a summary of ${counted(layer.summarizedTurns, "turn")} before them`);
   if (activeTurnId) facts.push("the last of them still open");
   if (splitMessageIndex > 0) facts.push(`the first of them only from message ${splitMessageIndex} on`);
-  if (elidedResults > 0) facts.push(`${counted(elidedResults, "tool result")} elided`);
+  if (elisionCount > 0) facts.push(`${counted(elisionCount, "tool result")} elided`);
   const older = `${counted(droppedTurns, "older turn")} left out`;
   return [...facts, droppedTurns > 0 ? older : "no turn left out"].join(", ");
 }

@@ -10,6 +10,8 @@ import { localTime, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { layersText, printBudget } from "./budget-text.js";
 import { printCachePlan, printPrefix } from "./cache-text.js";
+import { printElisions } from "./elision-text.js";
+import { historyText } from "./layer-text.js";
 import { type Lines, number, word } from "./lines.js";
 
 /** A receipt as people read it: what it was for, everything that could have gone in, and what it was made from. */
@@ -32,6 +34,10 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
   }
   if (receipt.cachePlan) printCachePlan(lines, receipt.cachePlan);
   if (receipt.prefix) printPrefix(lines, receipt.prefix);
+  if (receipt.historyLayer) {
+    lines.entry("history", historyText(receipt.historyLayer));
+    printElisions(lines, receipt.historyLayer);
+  }
   for (const floor of receipt.floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
   for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
 }

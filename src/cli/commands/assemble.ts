@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { assembleResponseJson } from "../../contract/proto-json.js";
 import { BodyFold } from "../assemble/body-fold.js";
 import { bodyFormatNames } from "../assemble/body-formats.js";
 import { bodyText, writeBody } from "../assemble/body-text.js";
@@ -6,9 +7,7 @@ import { type ContextFlags, contextRequest, policies, roles } from "../assemble/
 import { LayerPrinter, type ShownLayer, shownLayers } from "../assemble/layer-printer.js";
 import { readMessage } from "../assemble/read-message.js";
 import { CliError } from "../cli-error.js";
-import { Assemblies } from "../client/assemblies.js";
-import { withClient } from "../client/calls.js";
-import { assembleResponseJson } from "../proto-json.js";
+import { withClient } from "../client/with-client.js";
 import { isScreen, printJson, printLine, shownJson, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
@@ -49,22 +48,22 @@ export function assembleCommand(terminal: Terminal): Command {
     .option("--show <layers>", `print their content: any of ${shownLayers.join(",")}`, layerNames)
     .addHelpText(
       "after",
-      examples(
+      `${examples(
         'quire assemble support-42 --capsule helper --message "Where is my order?"',
         "quire assemble support-42 --capsule helper --show system,current --dry-run < question.txt",
         "quire assemble support-42 --capsule helper --message hi --json | jq -c .completed",
         "quire assemble support-42 --capsule helper --message hi --render anthropic --body body.json",
-      ) + "\nWith --render and --json, or into a pipe, only the body is written.\n",
+      )}\nWith --render and --json, or into a pipe, only the body is written.\n`,
     );
   return addServerFlags(command).action(async (session: string, flags: AssembleFlags) => {
     if (flags.body !== undefined && !flags.render)
       throw new CliError("there is no body without --render <format>", { exitCode: 2 });
-    const request = contextRequest(session, await readMessage(flags.message), flags);
+    const context = contextRequest(session, await readMessage(flags.message), flags);
     const printer = new LayerPrinter(terminal, flags.show);
     const isBodyOnly = writesBodyOnly(terminal, flags);
-    await withClient(Assemblies, flags, async (assemblies) => {
+    await withClient(flags, async ({ assembly }) => {
       const fold = new BodyFold();
-      for await (const response of assemblies.assemble(request)) {
+      for await (const response of assembly.assemble({ context })) {
         const { event } = response;
         const body = event?.$case === "rendered" ? fold.add(event.value) : undefined;
         if (body && isBodyOnly)

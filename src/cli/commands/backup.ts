@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { sqlitePath } from "../../storage/sqlite-path.js";
 import { CliError } from "../cli-error.js";
-import { embeddedPath } from "../embedded-path.js";
 import { printable } from "../terminal/printable.js";
 import { printJson, say, type Terminal } from "../terminal/terminal.js";
 import { addConfigFlags, addJsonFlag, type ConfigFlags, examples, readConfig } from "./options.js";
@@ -25,16 +25,14 @@ The copy is a database of its own: quire serve --database file:<copy> serves it.
           hints: [`use PostgreSQL's own tool: pg_dump --format=custom --file=${file} "$QUIRE_DATABASE"`],
         });
       }
-      const source = await embeddedPath(database);
+      const source = sqlitePath(database);
       if (resolve(file) === source)
         throw new CliError("the copy cannot be the database itself", { exitCode: 2 });
       try {
         const { backup } = await import("../../storage/driver/backup.js");
         await backup(source, file);
       } catch (error) {
-        throw new CliError(`the backup failed: ${(error as Error).message}`, {
-          hints: ["name the database with --database file:<path>, as it is given to quire serve"],
-        });
+        throw new CliError(`the backup failed: ${(error as Error).message}`);
       }
       const { size } = await stat(file);
       if (flags.json) printJson(terminal, { database: source, file: resolve(file), bytes: size });

@@ -1,9 +1,8 @@
 import { Command } from "commander";
+import { cacheReportJson } from "../../contract/proto-json.js";
 import { createLines } from "../assemble/lines.js";
 import { printCacheReport } from "../cache/report-text.js";
-import { Assemblies } from "../client/assemblies.js";
-import { withClient } from "../client/calls.js";
-import { cacheReportJson } from "../proto-json.js";
+import { withClient } from "../client/with-client.js";
 import { printJson, say, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
@@ -24,8 +23,8 @@ the turn's assembly said would be read: turns have one when they name their asse
 ${examples("quire cache support-42", "quire cache support-42 --turns 100 --json | jq '.models[]'")}`,
     );
   return addServerFlags(command).action((session: string, flags: CacheFlags) =>
-    withClient(Assemblies, flags, async (assemblies) => {
-      const report = await assemblies.getCacheReport(session, flags.turns);
+    withClient(flags, async ({ assembly }) => {
+      const report = await assembly.getCacheReport({ session, turns: flags.turns });
       if (flags.json) return printJson(terminal, cacheReportJson.toJson(report));
       if (report.turns.length === 0) return say(terminal, "the session has no turns");
       printCacheReport(createLines(terminal), report);

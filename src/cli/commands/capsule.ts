@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { Capsule, CapsuleBody } from "../../contract/gen/quire/v1/capsule.js";
+import { capsuleBodyJson, capsuleJson } from "../../contract/proto-json.js";
 import { CliError } from "../cli-error.js";
-import { withClient } from "../client/calls.js";
-import { Capsules } from "../client/capsules.js";
-import { capsuleBodyJson, capsuleJson } from "../proto-json.js";
+import { readPages } from "../client/read-pages.js";
+import { withClient } from "../client/with-client.js";
+import { type ListLook, printList } from "../terminal/list.js";
 import { localTime, oneLine, printable } from "../terminal/printable.js";
-import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
@@ -31,15 +31,15 @@ The least that the file must hold: {"persona": {"corePrompt": "You are a helper.
 `,
     );
   return addServerFlags(command).action((name: string, file: string, flags: ServerFlags) =>
-    withClient(Capsules, flags, async (capsules) => {
-      const capsule = await capsules.put({ requestId: "", name, body: await readBody(file) });
+    withClient(flags, async ({ capsules }) => {
+      const capsule = (await capsules.putCapsule({ name, body: await readCapsuleBody(file) })).capsule!;
       if (flags.json) return printJson(terminal, capsuleJson.toJson(capsule));
       printLine(terminal, printable(`capsule ${capsule.name}: version ${capsule.version}`));
     }),
   );
 }
 
-async function readBody(file: string): Promise<CapsuleBody> {
+async function readCapsuleBody(file: string): Promise<CapsuleBody> {
   let json: unknown;
   try {
     json = JSON.parse(await readFile(file, "utf8"));
@@ -63,8 +63,8 @@ function showCommand(terminal: Terminal): Command {
       examples("quire capsule show helper --version 2", "quire capsule show helper > helper.json"),
     );
   return addServerFlags(command).action((name: string, flags: ShowFlags) =>
-    withClient(Capsules, flags, async (capsules) => {
-      const capsule = await capsules.get({ name, version: flags.version ?? 0 });
+    withClient(flags, async ({ capsules }) => {
+      const capsule = (await capsules.getCapsule({ name, version: flags.version ?? 0 })).capsule!;
       if (flags.json) return printJson(terminal, capsuleJson.toJson(capsule));
       const made = `${causeOf(capsule)} at ${localTime(capsule.createTime)}`;
       say(terminal, printable(`capsule ${capsule.name}, version ${capsule.version}, ${made}`));
@@ -83,31 +83,20 @@ function listCommand(terminal: Terminal): Command {
     .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addHelpText("after", examples("quire capsule list", "quire capsule list --json | jq -r .name"));
   return addServerFlags(command).action((flags: ListFlags) =>
-    withClient(Capsules, flags, async (capsules) => {
-      const { found, more } = await readCapsules(capsules, flags.limit);
-      if (flags.json) {
-        for (const capsule of found) printJson(terminal, capsuleJson.toJson(capsule));
-        return;
-      }
-      if (found.length === 0) return say(terminal, "there are no capsules yet; quire capsule put makes one");
-      printLine(terminal, table(columns, found.map(row), ["VERSION", "INTELLIGENCE"]));
-      if (more) say(terminal, "there are more: --limit <n>");
+    withClient(flags, async ({ capsules }) => {
+      const list = await readPages(flags.limit, capsules.listCapsules, (page) => page.capsules);
+      printList(terminal, list, look, flags);
     }),
   );
 }
 
-async function readCapsules(capsules: Capsules, limit: number) {
-  const found: Capsule[] = [];
-  let pageToken = "";
-  do {
-    const page = await capsules.list({ pageSize: Math.min(limit - found.length, 1_000), pageToken });
-    found.push(...page.capsules);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && found.length < limit);
-  return { found, more: pageToken !== "" };
-}
-
-const columns = ["NAME", "VERSION", "MODEL", "INTELLIGENCE", "MADE BY", "UPDATED"];
+const look: ListLook<Capsule> = {
+  toJson: capsuleJson.toJson,
+  columns: ["NAME", "VERSION", "MODEL", "INTELLIGENCE", "MADE BY", "UPDATED"],
+  numbers: ["VERSION", "INTELLIGENCE"],
+  row,
+  none: "there are no capsules yet; quire capsule put makes one",
+};
 
 function row(capsule: Capsule): readonly string[] {
   const persona = capsule.body?.persona;

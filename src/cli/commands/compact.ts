@@ -1,12 +1,12 @@
 import { Command, Option } from "commander";
-import { CompactRequest } from "../../contract/gen/quire/v1/ledger_service.js";
+import { compactionJson } from "../../contract/proto-json.js";
 import { strategyOf } from "../../domain/compaction.js";
 import { CompressionStrategy } from "../../domain/context-settings.js";
 import { printCompaction } from "../assemble/compaction-text.js";
 import { createLines } from "../assemble/lines.js";
-import { compactionJson } from "../proto-json.js";
+import { withClient } from "../client/with-client.js";
 import { printJson, type Terminal } from "../terminal/terminal.js";
-import { addServerFlags, examples, positiveNumber, type ServerFlags, withLedger } from "./options.js";
+import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface CompactFlags extends ServerFlags {
   readonly instructions?: string;
@@ -16,6 +16,8 @@ interface CompactFlags extends ServerFlags {
   readonly summarizer?: readonly string[];
 }
 
+/** A model may make the summary, and take its time. */
+const timeoutMs = 300_000;
 const strategies = ["summary", "truncate", "importance", "time_decay"];
 
 export function compactCommand(terminal: Terminal): Command {
@@ -48,17 +50,16 @@ export function compactCommand(terminal: Terminal): Command {
       ),
     );
   return addServerFlags(command).action((session: string, flags: CompactFlags) =>
-    withLedger(flags, async (ledger) => {
-      const { compaction } = await ledger.compact(
-        CompactRequest.create({
-          session,
-          instructions: flags.instructions ?? "",
-          keepTurns: flags.keep ?? 0,
-          targetTokens: flags.target,
-          compressionStrategy: flags.strategy ? strategyOf(flags.strategy) : CompressionStrategy.UNSPECIFIED,
-          summarizers: flags.summarizer && { names: [...flags.summarizer] },
-        }),
-      );
+    withClient(flags, async ({ ledger }) => {
+      const request = {
+        session,
+        instructions: flags.instructions ?? "",
+        keepTurns: flags.keep ?? 0,
+        targetTokens: flags.target,
+        compressionStrategy: flags.strategy ? strategyOf(flags.strategy) : CompressionStrategy.UNSPECIFIED,
+        summarizers: flags.summarizer && { names: flags.summarizer },
+      };
+      const { compaction } = await ledger.compact(request, { timeoutMs });
       if (flags.json) printJson(terminal, compactionJson.toJson(compaction!));
       else printCompaction(createLines(terminal), compaction!);
     }),

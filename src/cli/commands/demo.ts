@@ -1,13 +1,10 @@
 import { Command } from "commander";
 import { clientOptions, defaultAddress } from "../../config/client-options.js";
-import { Assemblies } from "../client/assemblies.js";
-import { Capsules } from "../client/capsules.js";
-import { Ledger } from "../client/ledger.js";
+import { withClient } from "../client/with-client.js";
 import { toolset } from "../demo/agent.js";
 import { type DemoServer, findOrStartServer } from "../demo/demo-server.js";
 import { type DemoResult, runDemo } from "../demo/run-demo.js";
 import { printLine, say, type Terminal } from "../terminal/terminal.js";
-import { Workspaces } from "../workspace/workspaces.js";
 import { addAddressFlags, examples, type ServerFlags } from "./options.js";
 
 export function demoCommand(terminal: Terminal): Command {
@@ -25,24 +22,13 @@ export function demoCommand(terminal: Terminal): Command {
 }
 
 async function demo(terminal: Terminal, server: DemoServer, asked: string): Promise<void> {
-  const options = clientOptions(server.flags);
   const where = server.isOwn
     ? `no Quire server answers at ${asked}: this demo runs on one of its own, with a database that is removed afterwards`
     : `this demo runs on the server at ${asked}, and leaves its data there`;
   say(terminal, `${where}\n`);
-  const services = {
-    ledger: new Ledger(options),
-    capsules: new Capsules(options),
-    workspaces: new Workspaces(options),
-    assemblies: new Assemblies(options),
-  };
   const name = demoName(new Date());
-  try {
-    const result = await runDemo(terminal, services, name);
-    printLine(terminal, `\n${server.isOwn ? keepHint : lookHints(name, result, asked)}`);
-  } finally {
-    for (const service of Object.values(services)) service.close();
-  }
+  const result = await withClient(server.flags, (client) => runDemo(terminal, client, name));
+  printLine(terminal, `\n${server.isOwn ? keepHint : lookHints(name, result, asked)}`);
 }
 
 /** demo-20260131-235959-123: another one for each run. */

@@ -1,19 +1,21 @@
 import { dirname } from "node:path";
 import { Command } from "commander";
 import { clientOptions } from "../../config/client-options.js";
-import { ConfigError, loadConfig } from "../../config/load-config.js";
+import { ConfigError } from "../../config/config-error.js";
+import { loadConfig } from "../../config/load-config.js";
 import type { Config } from "../../config/options.js";
 import { packageRoot } from "../../config/package-root.js";
+import { sqlitePath } from "../../storage/sqlite-path.js";
 import { CliError } from "../cli-error.js";
 import { checkAddress } from "../doctor/address.js";
 import { checkBuild } from "../doctor/build.js";
 import { type Check, fail, ok } from "../doctor/check.js";
 import { checkDataFolder, existingFolder } from "../doctor/data-folder.js";
+import { checkDatabaseFile } from "../doctor/database-file.js";
 import { checkNode } from "../doctor/node-version.js";
 import { checkPostgres } from "../doctor/postgres.js";
 import { checkSqlite } from "../doctor/sqlite.js";
 import { checkToolchains } from "../doctor/toolchains.js";
-import { embeddedPath } from "../embedded-path.js";
 import { counted, oneLine } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, type Terminal } from "../terminal/terminal.js";
@@ -55,13 +57,16 @@ async function runChecks(flags: DoctorFlags): Promise<readonly Check[]> {
   const { address, authorities } = clientOptions(flags);
   const addresses = flags.address ? [address] : config.listen;
   const embedded = config.database.startsWith("file:");
-  const folder = embedded ? dirname(await embeddedPath(config.database)) : packageRoot;
+  const path = sqlitePath(config.database);
+  const folder = embedded ? dirname(path) : packageRoot;
   return [
     checkNode(process.versions.node),
     await checkBuild(packageRoot),
     check,
     ...(await checkSqlite(existingFolder(folder))),
-    ...(embedded ? await checkDataFolder(folder) : [await checkPostgres(config.database)]),
+    ...(embedded
+      ? [...(await checkDataFolder(folder)), await checkDatabaseFile(path)]
+      : [await checkPostgres(config.database)]),
     ...(await Promise.all(addresses.map((each) => checkAddress(each, authorities)))),
     ...(await checkToolchains(packageRoot)),
   ];

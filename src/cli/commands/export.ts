@@ -3,14 +3,15 @@ import { rename, rm } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Command, Option } from "commander";
+import { type ExportFormat, exporters, exportFormats } from "../../transcripts/export/formats.js";
+import { Findings } from "../../transcripts/findings.js";
 import { CliError } from "../cli-error.js";
-import { type ExportFormat, exporters, exportFormats } from "../export/formats.js";
+import { withClient } from "../client/with-client.js";
 import { openThread } from "../export/thread.js";
-import { Findings } from "../import/findings.js";
 import { findingsText } from "../terminal/findings-text.js";
 import { counted, printable } from "../terminal/printable.js";
 import { printJson, say, shownJson, type Terminal } from "../terminal/terminal.js";
-import { addServerFlags, examples, type ServerFlags, withLedger } from "./options.js";
+import { addServerFlags, examples, type ServerFlags } from "./options.js";
 
 interface ExportFlags extends ServerFlags {
   readonly format: ExportFormat;
@@ -35,7 +36,7 @@ export function exportCommand(terminal: Terminal): Command {
       ),
     );
   return addServerFlags(command).action((session: string, flags: ExportFlags) =>
-    withLedger(flags, async (ledger) => {
+    withClient(flags, async ({ ledger }) => {
       const thread = await openThread(ledger, session);
       const findings = new Findings();
       const text = exporters[flags.format](thread, findings);

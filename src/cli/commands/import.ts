@@ -2,16 +2,17 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, parse } from "node:path";
 import { Argument, Command, Option } from "commander";
+import { cleanName } from "../../transcripts/import/clean-name.js";
+import { type ImportFormat, importFormats, planImport } from "../../transcripts/import/formats.js";
+import type { ImportPlan } from "../../transcripts/import/transcript.js";
 import { CliError } from "../cli-error.js";
-import { cleanName } from "../import/clean-name.js";
-import { type ImportFormat, importFormats, planImport } from "../import/formats.js";
-import type { ImportPlan } from "../import/transcript.js";
+import { withClient } from "../client/with-client.js";
 import { type WrittenSession, writePlan } from "../import/write-plan.js";
 import { findingsText } from "../terminal/findings-text.js";
 import { counted, printable } from "../terminal/printable.js";
 import { createProgress } from "../terminal/progress.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
-import { addServerFlags, examples, type ServerFlags, withLedger } from "./options.js";
+import { addServerFlags, examples, type ServerFlags } from "./options.js";
 
 interface ImportFlags extends ServerFlags {
   readonly format: ImportFormat;
@@ -62,7 +63,7 @@ async function runImport(terminal: Terminal, file: string, flags: ImportFlags): 
     throw new CliError(`${file} holds no messages to import`, { details: { findings: plan.findings } });
   if (flags.dryRun) return report(terminal, plan, undefined, flags);
   const progress = createProgress(terminal, "turns", flags.json === true);
-  const sessions = await withLedger(flags, async (ledger) => {
+  const sessions = await withClient(flags, async ({ ledger }) => {
     try {
       return await writePlan(ledger, plan, fileHash, progress);
     } finally {

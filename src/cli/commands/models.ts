@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import type { ModelInfo } from "../../contract/gen/quire/v1/assembly_service.js";
 import { CacheKind } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { modelJson } from "../../contract/proto-json.js";
 import { word } from "../assemble/lines.js";
-import { Assemblies } from "../client/assemblies.js";
-import { withClient } from "../client/calls.js";
-import { modelJson } from "../proto-json.js";
+import { readPages } from "../client/read-pages.js";
+import { withClient } from "../client/with-client.js";
+import { type ListLook, printList } from "../terminal/list.js";
 import { oneLine } from "../terminal/printable.js";
-import { table } from "../terminal/table.js";
-import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
+import type { Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, type ServerFlags } from "./options.js";
 
 export function modelsCommand(terminal: Terminal): Command {
@@ -22,23 +22,28 @@ from; where it is 0 they are the catalogue's.
 ${examples("quire models", "quire models claude-", "quire models --json | jq -r .name")}`,
     );
   return addServerFlags(command).action((prefix: string | undefined, flags: ServerFlags) =>
-    withClient(Assemblies, flags, async (assemblies) => {
-      const models = await assemblies.listModels(prefix ?? "");
-      if (flags.json) {
-        for (const model of models) printJson(terminal, modelJson.toJson(model));
-        return;
-      }
-      if (models.length === 0) return say(terminal, "no model's name begins so");
-      printLine(terminal, table(columns, models.map(row), numbers));
+    withClient(flags, async ({ assembly }) => {
+      const namePrefix = prefix ?? "";
+      const list = await readPages(
+        Number.POSITIVE_INFINITY,
+        (page) => assembly.listModels({ namePrefix, ...page }),
+        (page) => page.models,
+      );
+      printList(terminal, list, look, flags);
     }),
   );
 }
 
-const numbers = ["WINDOW", "OUTPUT", "RATIO", "MARGIN", "EVIDENCE", "MINIMUM", "TTL"];
-const columns = [
-  ...["MODEL", "PROVIDER", "WINDOW", "OUTPUT", "TOKENS", "RATIO", "MARGIN", "EVIDENCE"],
-  ...["CACHE", "MINIMUM", "TTL"],
-];
+const look: ListLook<ModelInfo> = {
+  toJson: modelJson.toJson,
+  columns: [
+    ...["MODEL", "PROVIDER", "WINDOW", "OUTPUT", "TOKENS", "RATIO", "MARGIN", "EVIDENCE"],
+    ...["CACHE", "MINIMUM", "TTL"],
+  ],
+  numbers: ["WINDOW", "OUTPUT", "RATIO", "MARGIN", "EVIDENCE", "MINIMUM", "TTL"],
+  row,
+  none: "no model's name begins so",
+};
 
 function row(model: ModelInfo): readonly string[] {
   const isCached = model.cacheKind !== CacheKind.NONE;

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { clientOptions, defaultAddress } from "../../config/client-options.js";
+import { defaultAddress } from "../../config/client-options.js";
 import { loadConfig } from "../../config/load-config.js";
 import { type Config, type ConfigKey, configOptions } from "../../config/options.js";
-import { Ledger } from "../client/ledger.js";
 
 export interface ServerFlags {
   readonly address?: string;
@@ -27,16 +26,6 @@ export function addAddressFlags(command: Command): Command {
 
 export function addJsonFlag(command: Command): Command {
   return command.option("--json", "for scripts: JSON on stdout, nothing else");
-}
-
-/** Runs a piece of work with a connection that is closed afterwards. */
-export async function withLedger<T>(flags: ServerFlags, work: (ledger: Ledger) => Promise<T>): Promise<T> {
-  const ledger = new Ledger(clientOptions(flags));
-  try {
-    return await work(ledger);
-  } finally {
-    ledger.close();
-  }
 }
 
 export type ConfigFlags = Readonly<Partial<Record<ConfigKey, string>>> & { readonly config?: string };

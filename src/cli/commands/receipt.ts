@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import type { Receipt } from "../../contract/gen/quire/v1/assembly.js";
+import { comparisonJson, receiptJson } from "../../contract/proto-json.js";
 import { printComparison } from "../assemble/comparison-text.js";
 import { createLines } from "../assemble/lines.js";
 import { printReceipt } from "../assemble/receipt-text.js";
-import { Assemblies } from "../client/assemblies.js";
-import { withClient } from "../client/calls.js";
-import { comparisonJson, receiptJson } from "../proto-json.js";
+import { getReceipt } from "../client/get-receipt.js";
+import type { Assembly } from "../client/quire-client.js";
+import { withClient } from "../client/with-client.js";
 import { printJson, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, type ServerFlags } from "./options.js";
 
@@ -26,9 +27,9 @@ export function receiptCommand(terminal: Terminal): Command {
       ),
     );
   return addServerFlags(command).action((id: string, flags: ReceiptFlags) =>
-    withClient(Assemblies, flags, async (assemblies) => {
-      if (flags.against) return compare(terminal, assemblies, [id, flags.against], flags);
-      const receipt = await assemblies.getReceipt(id);
+    withClient(flags, async ({ assembly }) => {
+      if (flags.against) return compare(terminal, assembly, [id, flags.against], flags);
+      const receipt = await getReceipt(assembly, id);
       if (flags.json) return printJson(terminal, receiptJson.toJson(receipt));
       printReceipt(createLines(terminal), receipt);
     }),
@@ -37,13 +38,16 @@ export function receiptCommand(terminal: Terminal): Command {
 
 async function compare(
   terminal: Terminal,
-  assemblies: Assemblies,
+  assembly: Assembly,
   ids: readonly string[],
   { json }: ReceiptFlags,
 ): Promise<void> {
-  const receipts = await Promise.all(ids.map((id) => assemblies.getReceipt(id)));
+  const receipts = await Promise.all(ids.map((id) => getReceipt(assembly, id)));
   const [earlier, later] = receipts.sort((a, b) => timeOf(a) - timeOf(b)) as [Receipt, Receipt];
-  const comparison = await assemblies.compareReceipts(earlier.assemblyId, later.assemblyId);
+  const comparison = await assembly.compareReceipts({
+    firstAssemblyId: earlier.assemblyId,
+    secondAssemblyId: later.assemblyId,
+  });
   if (json) return printJson(terminal, comparisonJson.toJson(comparison));
   printComparison(createLines(terminal), earlier, later, comparison);
 }

@@ -1,8 +1,7 @@
 import { Command } from "commander";
 import type { Config } from "../../config/options.js";
-import { QuireError } from "../../errors/quire-error.js";
 import { createLogger } from "../../telemetry/logger.js";
-import { CliError } from "../cli-error.js";
+import { startError } from "../start-error.js";
 import { printJson, say, type Terminal } from "../terminal/terminal.js";
 import { addConfigFlags, addJsonFlag, type ConfigFlags, examples, readConfig } from "./options.js";
 
@@ -20,9 +19,18 @@ export function serveCommand(terminal: Terminal): Command {
   return addJsonFlag(addConfigFlags(command)).action(
     async (flags: ConfigFlags & { readonly json?: boolean }) => {
       const config = readConfig(flags);
-      // Heard from the beginning: whoever reads that the server listens may stop it at once.
-      const stopped = firstSignal();
-      const server = await start(config, terminal, flags.json === true);
+      // Loaded here, because the other commands need neither the server nor the database.
+      const { startServer } = await import("../../main.js");
+      const logger = createLogger(config.logLevel, flags.json ? terminal.stderr : undefined);
+      let stopped: Promise<void> | undefined;
+      // Not earlier: a signal during the start ends the process, whatever it waits for. Not later: whoever is told that the server listens
+      // may stop it.
+      const onListening = () => {
+        stopped = firstSignal();
+      };
+      const server = await startServer(config, logger, onListening).catch((error: unknown) => {
+        throw startError(error);
+      });
       if (flags.json) printJson(terminal, { addresses: server.addresses, database: shownDatabase(config) });
       else greet(terminal, config, server.addresses);
       await stopped;
@@ -31,22 +39,6 @@ export function serveCommand(terminal: Terminal): Command {
       process.exit(0);
     },
   );
-}
-
-async function start(config: Config, terminal: Terminal, json: boolean) {
-  try {
-    // Loaded here, because the other commands need neither the server nor the database.
-    const { startServer } = await import("../../main.js");
-    return await startServer(config, createLogger(config.logLevel, json ? terminal.stderr : undefined));
-  } catch (error) {
-    const causes = [];
-    for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message);
-    const reason = error instanceof QuireError ? { reason: error.reason } : {};
-    throw new CliError(`the server cannot start: ${[...new Set(causes)].join(": ")}`, {
-      hints: ["quire doctor says what is wrong on this machine"],
-      details: reason,
-    });
-  }
 }
 
 function greet(terminal: Terminal, config: Config, addresses: readonly string[]): void {
@@ -67,7 +59,7 @@ function exampleCall(config: Config, address: string): string {
 
 /** Without the password that the address of a PostgreSQL server may hold. */
 export function shownDatabase({ database }: Pick<Config, "database">): string {
-  return database.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, "$1:***@");
+  return database.replace(/^(\w+:\/\/[^:/@]*):.*@/, "$1:***@");
 }
 
 /** Resolves at the first signal to stop. At the second the process ends. */

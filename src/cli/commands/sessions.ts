@@ -1,11 +1,12 @@
 import { Command } from "commander";
-import { type Session, type SessionDefaults, TaskStatus } from "../../contract/gen/quire/v1/session.js";
-import type { Ledger } from "../client/ledger.js";
-import { sessionJson } from "../proto-json.js";
+import type { Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
+import { sessionJson } from "../../contract/proto-json.js";
+import { readPages } from "../client/read-pages.js";
+import { withClient } from "../client/with-client.js";
+import { type ListLook, printList } from "../terminal/list.js";
 import { localTime, oneLine } from "../terminal/printable.js";
-import { table } from "../terminal/table.js";
-import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
-import { addServerFlags, examples, positiveNumber, type ServerFlags, withLedger } from "./options.js";
+import type { Terminal } from "../terminal/terminal.js";
+import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface SessionsFlags extends ServerFlags {
   readonly prefix?: string;
@@ -22,38 +23,25 @@ export function sessionsCommand(terminal: Terminal): Command {
       examples("quire sessions", "quire sessions --prefix support- --json | jq -r .label"),
     );
   return addServerFlags(command).action((flags: SessionsFlags) =>
-    withLedger(flags, async (ledger) => {
-      const { sessions, more } = await readSessions(ledger, flags.prefix ?? "", flags.limit);
-      if (flags.json) {
-        for (const session of sessions) printJson(terminal, sessionJson.toJson(session));
-        return;
-      }
-      if (sessions.length === 0) return say(terminal, "there are no sessions yet; quire import makes some");
-      printLine(
-        terminal,
-        table(["LABEL", "TURNS", "HEAD", "UPDATED", "AGENT", "TASK"], sessions.map(row), ["TURNS"]),
+    withClient(flags, async ({ ledger }) => {
+      const labelPrefix = flags.prefix ?? "";
+      const list = await readPages(
+        flags.limit,
+        (page) => ledger.listSessions({ labelPrefix, ...page }),
+        (page) => page.sessions,
       );
-      if (more) say(terminal, "there are more: --limit <n>");
+      printList(terminal, list, look, flags);
     }),
   );
 }
 
-async function readSessions(ledger: Ledger, labelPrefix: string, limit: number) {
-  const sessions: Session[] = [];
-  let pageToken = "";
-  do {
-    const page = await ledger.listSessions({
-      pageSize: Math.min(limit - sessions.length, 1000),
-      pageToken,
-      labelPrefix,
-      parentSession: "",
-      taskStatus: TaskStatus.UNSPECIFIED,
-    });
-    sessions.push(...page.sessions);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && sessions.length < limit);
-  return { sessions, more: pageToken !== "" };
-}
+const look: ListLook<Session> = {
+  toJson: sessionJson.toJson,
+  columns: ["LABEL", "TURNS", "HEAD", "UPDATED", "AGENT", "TASK"],
+  numbers: ["TURNS"],
+  row,
+  none: "there are no sessions yet; quire import makes some",
+};
 
 function row({ label, depth, headTurnId, updateTime, subAgent, defaults }: Session): readonly string[] {
   const status = subAgent?.taskStatus.replace("TASK_STATUS_", "").toLowerCase();

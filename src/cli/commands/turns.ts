@@ -3,14 +3,16 @@ import type { CompactionTurn } from "../../contract/gen/quire/v1/compaction.js";
 import { TurnScope } from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../contract/gen/quire/v1/message.js";
 import type { Turn } from "../../contract/gen/quire/v1/turn.js";
+import { compactionJson, messageJson, turnJson } from "../../contract/proto-json.js";
 import { makerText, tokensText, turnsText } from "../assemble/compaction-text.js";
-import type { Ledger } from "../client/ledger.js";
-import { compactionJson, messageJson, turnJson } from "../proto-json.js";
+import type { Ledger } from "../client/quire-client.js";
+import { readPages } from "../client/read-pages.js";
+import { withClient } from "../client/with-client.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
-import { addServerFlags, examples, positiveNumber, type ServerFlags, withLedger } from "./options.js";
+import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface TurnsFlags extends ServerFlags {
   readonly all?: boolean;
@@ -27,7 +29,7 @@ export function turnsCommand(terminal: Terminal): Command {
     .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addHelpText("after", examples("quire turns support-42", "quire turns support-42 --messages --limit 1"));
   return addServerFlags(command).action((session: string, flags: TurnsFlags) =>
-    withLedger(flags, async (ledger) => {
+    withClient(flags, async ({ ledger }) => {
       const { entries, more } = await readTurns(ledger, session, flags);
       if (flags.messages) await printMessages(terminal, ledger, entries, flags.json === true);
       else if (flags.json) for (const entry of entries) printJson(terminal, entryJson(entry));
@@ -44,25 +46,17 @@ export function turnsCommand(terminal: Terminal): Command {
 type Entry = { readonly turn: Turn } | { readonly compaction: CompactionTurn };
 
 async function readTurns(ledger: Ledger, session: string, flags: TurnsFlags) {
-  const entries: Entry[] = [];
-  let count = 0;
-  let pageToken = "";
-  do {
-    const page = await ledger.listTurns({
-      session,
-      scope: flags.all ? TurnScope.WRITTEN : TurnScope.THREAD,
-      statuses: [],
-      pageSize: Math.min(flags.limit - count, 1000),
-      pageToken,
-    });
-    for (const turn of page.turns) {
-      const own = page.compactions.filter(({ anchorTurnId }) => anchorTurnId === turn.id);
-      entries.push(...own.map((compaction) => ({ compaction })), { turn });
-    }
-    count += page.turns.length;
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && count < flags.limit);
-  return { entries, more: pageToken !== "" };
+  const scope = flags.all ? TurnScope.WRITTEN : TurnScope.THREAD;
+  const { found, more } = await readPages(
+    flags.limit,
+    (page) => ledger.listTurns({ session, scope, ...page }),
+    ({ turns, compactions }) =>
+      turns.map((turn): readonly Entry[] => {
+        const own = compactions.filter(({ anchorTurnId }) => anchorTurnId === turn.id);
+        return [...own.map((compaction) => ({ compaction })), { turn }];
+      }),
+  );
+  return { entries: found.flat(), more };
 }
 
 function entryJson(entry: Entry): unknown {
@@ -109,7 +103,8 @@ async function printMessages(
     }
     const { turn } = entry;
     const { found } = await ledger.getTurn({ turnId: turn.id });
-    const messages: readonly Message[] = found?.$case === "turn" ? (found.value.result?.messages ?? []) : [];
+    const messages: readonly Message[] =
+      found?.$case === "recorded" ? (found.value.result?.messages ?? []) : [];
     if (json) {
       printJson(terminal, { turn: turnJson.toJson(turn), messages: messages.map(messageJson.toJson) });
       continue;

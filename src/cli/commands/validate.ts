@@ -4,8 +4,7 @@ import { Argument, Command } from "commander";
 import type { BodyProblem } from "../../contract/gen/quire/v1/rendering.js";
 import { type BodyFormatName, bodyFormatNames, bodyFormats } from "../assemble/body-formats.js";
 import { CliError } from "../cli-error.js";
-import { Assemblies } from "../client/assemblies.js";
-import { withClient } from "../client/calls.js";
+import { withClient } from "../client/with-client.js";
 import { counted, oneLine } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, type Terminal } from "../terminal/terminal.js";
@@ -27,8 +26,8 @@ Exit code 1 when a rule is broken.
     );
   return addServerFlags(command).action(async (format: BodyFormatName, file: string, flags: ServerFlags) => {
     const body = await readBody(file);
-    const problems = await withClient(Assemblies, flags, (assemblies) =>
-      assemblies.validateBody(bodyFormats[format], body),
+    const { problems } = await withClient(flags, ({ assembly }) =>
+      assembly.validateBody({ format: bodyFormats[format], body }),
     );
     if (flags.json) printJson(terminal, { ok: problems.length === 0, format, problems });
     else if (problems.length > 0) printLine(terminal, table(["RULE", "PATH", "MESSAGE"], problems.map(row)));

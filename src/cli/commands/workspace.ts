@@ -1,15 +1,18 @@
 import { basename } from "node:path";
 import { Command } from "commander";
 import type { Workspace } from "../../contract/gen/quire/v1/workspace.js";
-import { workspaceJson } from "../proto-json.js";
+import { workspaceJson } from "../../contract/proto-json.js";
+import type { Workspaces } from "../client/quire-client.js";
+import { readPages } from "../client/read-pages.js";
+import { withClient } from "../client/with-client.js";
 import { reportError } from "../report-error.js";
+import { type ListLook, printList } from "../terminal/list.js";
 import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
 import { isChanged, kindName, type PushReport, pushFolder } from "../workspace/push-folder.js";
 import { readFolder } from "../workspace/read-folder.js";
 import { watchWorkspace } from "../workspace/watch-workspace.js";
-import { type Workspaces, withWorkspaces } from "../workspace/workspaces.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 export function workspaceCommand(terminal: Terminal): Command {
@@ -37,7 +40,7 @@ function pushCommand(terminal: Terminal): Command {
       examples("quire workspace push .", "quire workspace push ~/agent --name home --watch"),
     );
   return addServerFlags(command).action((folder: string, flags: PushFlags) =>
-    withWorkspaces(flags, (workspaces) => push(terminal, workspaces, folder, flags)),
+    withClient(flags, ({ workspaces }) => push(terminal, workspaces, folder, flags)),
   );
 }
 
@@ -100,8 +103,8 @@ function showCommand(terminal: Terminal): Command {
     .argument("<name>", "its name")
     .addHelpText("after", examples("quire workspace show home"));
   return addServerFlags(command).action((name: string, flags: ServerFlags) =>
-    withWorkspaces(flags, async (workspaces) => {
-      const workspace = (await workspaces.get({ name })).workspace!;
+    withClient(flags, async ({ workspaces }) => {
+      const workspace = (await workspaces.getWorkspace({ name })).workspace!;
       if (flags.json) return printJson(terminal, workspaceJson.toJson(workspace));
       printWorkspace(terminal, workspace);
     }),
@@ -142,36 +145,23 @@ function listCommand(terminal: Terminal): Command {
     .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addHelpText("after", examples("quire workspace list", "quire workspace list --json | jq -r .name"));
   return addServerFlags(command).action((flags: ListFlags) =>
-    withWorkspaces(flags, async (workspaces) => {
-      const { found, more } = await readWorkspaces(workspaces, flags.limit);
-      if (flags.json) {
-        for (const workspace of found) printJson(terminal, workspaceJson.toJson(workspace));
-        return;
-      }
-      if (found.length === 0)
-        return say(terminal, "there are no workspaces yet; quire workspace push makes one");
-      const rows = found.map(({ name, path, capabilityCount, toolsets, updateTime }) => [
-        oneLine(name, 60),
-        oneLine(path, 80) || "-",
-        String(capabilityCount),
-        String(toolsets.length),
-        localTime(updateTime),
-      ]);
-      const columns = ["NAME", "PATH", "CAPABILITIES", "TOOLSETS", "UPDATED"];
-      printLine(terminal, table(columns, rows, ["CAPABILITIES", "TOOLSETS"]));
-      if (more) say(terminal, "there are more: --limit <n>");
+    withClient(flags, async ({ workspaces }) => {
+      const list = await readPages(flags.limit, workspaces.listWorkspaces, (page) => page.workspaces);
+      printList(terminal, list, look, flags);
     }),
   );
 }
 
-async function readWorkspaces(workspaces: Workspaces, limit: number) {
-  const found: Workspace[] = [];
-  let pageToken = "";
-  do {
-    const pageSize = Math.min(limit - found.length, 1_000);
-    const page = await workspaces.list({ pageSize, pageToken });
-    found.push(...page.workspaces);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "" && found.length < limit);
-  return { found, more: pageToken !== "" };
-}
+const look: ListLook<Workspace> = {
+  toJson: workspaceJson.toJson,
+  columns: ["NAME", "PATH", "CAPABILITIES", "TOOLSETS", "UPDATED"],
+  numbers: ["CAPABILITIES", "TOOLSETS"],
+  row: ({ name, path, capabilityCount, toolsets, updateTime }) => [
+    oneLine(name, 60),
+    oneLine(path, 80) || "-",
+    String(capabilityCount),
+    String(toolsets.length),
+    localTime(updateTime),
+  ],
+  none: "there are no workspaces yet; quire workspace push makes one",
+};

@@ -1,6 +1,6 @@
 import { type ContextRequest, HeldContext } from "../../contract/gen/quire/v1/assembly_service.js";
 import { LayerPrinter } from "../assemble/layer-printer.js";
-import type { Assemblies } from "../client/assemblies.js";
+import type { Assembly } from "../client/quire-client.js";
 import type { Terminal } from "../terminal/terminal.js";
 
 /** What a caller keeps of a context for the next turn. */
@@ -14,14 +14,14 @@ export interface Assembled {
 /** Assembles with the printing of `quire assemble`. */
 export async function assembleOnce(
   terminal: Terminal,
-  assemblies: Assemblies,
-  request: ContextRequest,
+  assembly: Assembly,
+  context: ContextRequest,
 ): Promise<Assembled> {
   const printer = new LayerPrinter(terminal);
   let held = HeldContext.create();
   let parentTurnId = "";
   let assemblyId = "";
-  for await (const response of assemblies.assemble(request)) {
+  for await (const response of assembly.assemble({ context })) {
     printer.print(response);
     const { event } = response;
     if (event?.$case === "resolved") ({ parentTurnId } = event.value);

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clientOptions } from "../../config/client-options.js";
 import { loadConfig } from "../../config/load-config.js";
+import { systemWords } from "../../config/system-words.js";
+import { CliError } from "../cli-error.js";
 import type { ServerFlags } from "../commands/options.js";
 import { health } from "../doctor/address.js";
+import { startError } from "../start-error.js";
 
 /** Where the demo runs: on the server that is there, or on one of its own. */
 export interface DemoServer {
@@ -22,7 +25,10 @@ export async function findOrStartServer(flags: ServerFlags): Promise<DemoServer>
 }
 
 async function startOwn(): Promise<DemoServer> {
-  const folder = await mkdtemp(join(tmpdir(), "quire-demo-"));
+  const folder = await mkdtemp(join(tmpdir(), "quire-demo-")).catch((error: unknown) => {
+    const why = `no folder for the demo can be made in ${tmpdir()} (${systemWords(error)})`;
+    throw new CliError(`${why}; set TMPDIR to another folder`, { cause: error });
+  });
   const remove = () => rmSync(folder, { recursive: true, force: true });
   // Also when Ctrl-C ends the demo half way.
   process.once("exit", remove);
@@ -35,7 +41,9 @@ async function startOwn(): Promise<DemoServer> {
   });
   // Loaded here, because a demo on a running server needs neither the server nor the database.
   const { startServer } = await import("../../main.js");
-  const server = await startServer(config);
+  const server = await startServer(config).catch((error: unknown) => {
+    throw startError(error);
+  });
   return {
     flags: { address: server.addresses[0]! },
     isOwn: true,

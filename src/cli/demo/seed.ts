@@ -1,62 +1,47 @@
 import { arch, hostname, platform } from "node:os";
-import { CreateSessionRequest, RecordTurnRequest } from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../contract/gen/quire/v1/message.js";
 import type { Turn } from "../../contract/gen/quire/v1/turn.js";
-import type { Assemblies } from "../client/assemblies.js";
-import type { Capsules } from "../client/capsules.js";
-import type { Ledger } from "../client/ledger.js";
-import type { Workspaces } from "../workspace/workspaces.js";
+import type { QuireClient } from "../client/quire-client.js";
 import { capsuleBody, documents, earlierTurns, snapshot, toolset } from "./agent.js";
 
-/** The services that the demo calls, as any client would. */
-export interface Services {
-  readonly ledger: Ledger;
-  readonly capsules: Capsules;
-  readonly workspaces: Workspaces;
-  readonly assemblies: Assemblies;
+export async function putCapsule({ capsules }: QuireClient, name: string) {
+  return (await capsules.putCapsule({ name, body: capsuleBody })).capsule!;
 }
 
-export function putCapsule({ capsules }: Services, name: string) {
-  return capsules.put({ requestId: "", name, body: capsuleBody });
-}
-
-export async function putWorkspace({ workspaces }: Services, name: string) {
+export async function putWorkspace({ workspaces }: QuireClient, workspace: string) {
   const runtime = { host: hostname(), os: platform(), arch: arch() };
-  const own = { requestId: "", workspace: name };
-  await workspaces.put({ requestId: "", name, path: "", runtime });
-  const written = await workspaces.putDocuments({ ...own, documents: [...documents], removePaths: [] });
-  await workspaces.putCapabilities({ ...own, snapshot });
-  await workspaces.putToolset({ ...own, toolset });
+  await workspaces.putWorkspace({ name: workspace, runtime });
+  const written = await workspaces.putDocuments({ workspace, documents });
+  await workspaces.putCapabilities({ workspace, snapshot });
+  await workspaces.putToolset({ workspace, toolset });
   return written.documents;
 }
 
 /** A session with the turns that came before. Gives the turns. */
-export async function recordEarlierTurns(services: Services, label: string): Promise<readonly Turn[]> {
-  await services.ledger.createSession(CreateSessionRequest.fromPartial({ label }));
+export async function recordEarlierTurns(client: QuireClient, label: string): Promise<readonly Turn[]> {
+  await client.ledger.createSession({ label });
   const turns: Turn[] = [];
   for (const messages of earlierTurns) {
-    turns.push(await recordTurn(services, label, turns.at(-1)?.id ?? "", messages));
+    turns.push(await recordTurn(client, label, turns.at(-1)?.id ?? "", messages));
   }
   return turns;
 }
 
 /** Writes a turn: its first message came in, the others are what the engine returned. */
 export async function recordTurn(
-  { ledger }: Services,
+  { ledger }: QuireClient,
   session: string,
   parentTurnId: string,
   [incoming, ...produced]: readonly [Message, ...(readonly Message[])],
   assemblyId = "",
 ): Promise<Turn> {
-  const { turn } = await ledger.recordTurn(
-    RecordTurnRequest.fromPartial({
-      session,
-      parentTurnId,
-      assemblyId,
-      details: { model: "gpt-4o", provider: "openai" },
-      messages: [incoming],
-      result: { messages: produced, stopReason: "stop" },
-    }),
-  );
+  const { turn } = await ledger.recordTurn({
+    session,
+    parentTurnId,
+    assemblyId,
+    details: { model: "gpt-4o", provider: "openai" },
+    messages: [incoming],
+    result: { messages: produced, stopReason: "stop" },
+  });
   return turn!;
 }

@@ -1,12 +1,13 @@
 import { createServer } from "node:net";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { services } from "../../contract/services.js";
 import { type Check, fail, ok, warn } from "./check.js";
 
 /** A server that is busy answers late; an address where nobody listens fails at once. */
-const DEADLINE_MS = 10_000;
-const CHECK = "/grpc.health.v1.Health/Check";
-const SERVICE = "quire.v1.LedgerService";
+const timeoutMs = 10_000;
+const healthPath = "/grpc.health.v1.Health/Check";
+const askedService = services.ledger.fullName;
 
 /** What is at an address that the server would listen on: nothing, a Quire server, or something else. */
 export async function checkAddress(address: string, authorities: Buffer | undefined): Promise<Check> {
@@ -25,13 +26,21 @@ export async function checkAddress(address: string, authorities: Buffer | undefi
 export function health(address: string, authorities: Buffer | undefined): Promise<string> {
   const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();
   const client = new Client(address, channel);
-  const options = { deadline: Date.now() + DEADLINE_MS };
+  const options = { deadline: Date.now() + timeoutMs };
   return new Promise((resolve) => {
     const done = (error: ServiceError | null, status?: string) => {
       client.close();
       resolve(error ? "" : (status ?? ""));
     };
-    client.makeUnaryRequest(CHECK, encodeService, decodeStatus, SERVICE, new Metadata(), options, done);
+    client.makeUnaryRequest(
+      healthPath,
+      encodeService,
+      decodeStatus,
+      askedService,
+      new Metadata(),
+      options,
+      done,
+    );
   });
 }
 

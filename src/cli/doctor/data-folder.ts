@@ -3,7 +3,7 @@ import { rm, statfs, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Check, fail, ok, warn } from "./check.js";
 
-const MEBIBYTE = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 /** The folder itself, or, while it is not there, the one in which the server would make it. */
 export function existingFolder(folder: string): string {
@@ -26,7 +26,7 @@ export async function checkDataFolder(folder: string): Promise<readonly Check[]>
 
 async function checkDisk(folder: string): Promise<Check> {
   const { bavail, bsize } = await statfs(folder);
-  const free = Math.floor((bavail * bsize) / MEBIBYTE);
+  const free = Math.floor((bavail * bsize) / mebibyte);
   const found = `${free.toLocaleString("en-US")} MiB free`;
   if (free < 64) return fail("Disk", found, "make room: a full disk stops all writes");
   return free < 1024

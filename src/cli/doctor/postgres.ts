@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { type Check, fail, ok } from "./check.js";
 
-const TIMEOUT_MS = 5_000;
+const timeoutMs = 5_000;
 
 /** "Do you speak TLS?", which every PostgreSQL server answers with one letter before any login. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
@@ -40,7 +40,7 @@ export function postgresTarget(
 
 function ask(target: ReturnType<typeof postgresTarget>): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ ...target, timeout: TIMEOUT_MS }, () => socket.write(sslRequest));
+    const socket = connect({ ...target, timeout: timeoutMs }, () => socket.write(sslRequest));
     const settle = (finish: () => void) => {
       socket.destroy();
       finish();

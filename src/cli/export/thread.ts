@@ -1,15 +1,7 @@
-import type { Message } from "../../contract/gen/quire/v1/message.js";
-import type { Session } from "../../contract/gen/quire/v1/session.js";
 import type { Turn } from "../../contract/gen/quire/v1/turn.js";
+import type { Thread } from "../../transcripts/export/exporter.js";
 import { CliError } from "../cli-error.js";
-import type { Ledger } from "../client/ledger.js";
-
-/** A thread as it is read: a session, and its messages with the turns they belong to, the oldest first. */
-export interface Thread {
-  readonly session: Session;
-  messages(): AsyncIterable<Message>;
-  turn(id: string): Promise<Turn>;
-}
+import type { Ledger } from "../client/quire-client.js";
 
 /** The thread of a session as it is now; moves of the head while it is read make no difference. */
 export async function openThread(ledger: Ledger, name: string): Promise<Thread> {
@@ -26,7 +18,10 @@ export async function openThread(ledger: Ledger, name: string): Promise<Thread> 
     },
     async turn(id) {
       turns ??= listTurns(ledger, session.id);
-      const turn = (await turns).get(id) ?? (await readTurn(ledger, id));
+      const listed = (await turns).get(id);
+      // A list names only some of many model calls.
+      const isWhole = listed && listed.modelCalls.length === listed.modelCallCount;
+      const turn = isWhole ? listed : await readTurn(ledger, id);
       if (!turn) throw new CliError(`the server gave no turn for ${id}`);
       return turn;
     },
@@ -35,7 +30,7 @@ export async function openThread(ledger: Ledger, name: string): Promise<Thread> 
 
 async function readTurn(ledger: Ledger, turnId: string): Promise<Turn | undefined> {
   const { found } = await ledger.getTurn({ turnId });
-  return found?.$case === "turn" ? found.value.turn : undefined;
+  return found?.$case === "recorded" ? found.value.turn : undefined;
 }
 
 async function listTurns(ledger: Ledger, session: string): Promise<ReadonlyMap<string, Turn>> {

@@ -1,13 +1,14 @@
 import { AgentRole } from "../../contract/gen/quire/v1/origin.js";
 import { type Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
 import { sha256 } from "../../domain/hash.js";
+import type { PlannedSession } from "../../transcripts/import/transcript.js";
 import { CliError } from "../cli-error.js";
-import type { Ledger } from "../client/ledger.js";
-import { LedgerError } from "../client/ledger-error.js";
-import type { PlannedSession } from "./transcript.js";
+import { CallError } from "../client/call-error.js";
+import { findSession } from "../client/find-session.js";
+import type { Ledger } from "../client/quire-client.js";
 import { retrying } from "./write-turn.js";
 
-const ATTEMPTS = 20;
+const attempts = 20;
 
 /** What a session hangs on. */
 export interface SessionRoots {
@@ -23,11 +24,11 @@ export async function openSession(
   roots: SessionRoots,
 ): Promise<Session> {
   const label = sha256(Buffer.from(planned.label)).toString("hex").slice(0, 16);
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const requestId = `import-${fileHash.slice(0, 32)}-${label}-${attempt}`;
     const made = await request(ledger, planned, requestId, roots);
     // A stored answer may be about a session that was deleted since: then the next request id is a fresh one.
-    const found = made && (await retrying(() => ledger.findSession(planned.label)));
+    const found = made && (await retrying(() => findSession(ledger, planned.label)));
     if (found && found.id === made.id) return found;
   }
   throw new CliError(`the session "${planned.label}" cannot be made: it is deleted as soon as it is there`);
@@ -61,7 +62,7 @@ async function request(
       )
     ).session;
   } catch (error) {
-    if (error instanceof LedgerError && error.reason === "REQUEST_ID_REUSED") return undefined;
+    if (error instanceof CallError && error.reason === "REQUEST_ID_REUSED") return undefined;
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 import type { Message } from "../../contract/gen/quire/v1/message.js";
 import type { Session } from "../../contract/gen/quire/v1/session.js";
+import { contentKey } from "../../transcripts/import/content-key.js";
+import { type ImportPlan, type PlannedSession, wholeThread } from "../../transcripts/import/transcript.js";
 import { CliError } from "../cli-error.js";
-import type { Ledger } from "../client/ledger.js";
-import { contentKey } from "./content-key.js";
-import { type ImportPlan, type PlannedSession, wholeThread } from "./transcript.js";
+import { findSession } from "../client/find-session.js";
+import type { Ledger } from "../client/quire-client.js";
 
 /** How much of a planned session the ledger holds already. */
 export interface ThreadState {
@@ -22,7 +23,7 @@ export async function readThreadState(
   planned: PlannedSession,
 ): Promise<ThreadState> {
   const { label } = planned;
-  const session = await ledger.findSession(label);
+  const session = await findSession(ledger, label);
   if (!session) return { session, turnIds: [] };
   const keys = wholeThread(plan, planned).map(({ messages }) => contentKey(messages));
   const turns = session.headTurnId ? await readTurns(ledger, session.headTurnId) : [];

@@ -1,14 +1,14 @@
 import type { Session } from "../../contract/gen/quire/v1/session.js";
+import { type ImportPlan, type PlannedSession, wholeThread } from "../../transcripts/import/transcript.js";
 import { CliError } from "../cli-error.js";
-import type { Ledger } from "../client/ledger.js";
+import type { Ledger } from "../client/quire-client.js";
 import { counted } from "../terminal/printable.js";
 import type { Progress } from "../terminal/progress.js";
 import { openSession } from "./open-session.js";
 import { readThreadState, type ThreadState } from "./thread-state.js";
-import { type ImportPlan, type PlannedSession, wholeThread } from "./transcript.js";
 import { writeTurn } from "./write-turn.js";
 
-const FAMILIES_AT_ONCE = 8;
+const familiesAtOnce = 8;
 
 /** How far the import of one session came. */
 export interface WrittenSession {
@@ -43,10 +43,10 @@ export async function writePlan(
 }
 
 class PlanWriter {
-  readonly #sessions: (Session | undefined)[];
-  readonly #threads: string[][];
-  readonly #written: number[];
-  #failure: unknown;
+  private readonly sessions: (Session | undefined)[];
+  private readonly threads: string[][];
+  private readonly writtenTurns: number[];
+  private failure: unknown;
 
   constructor(
     readonly ledger: Ledger,
@@ -55,9 +55,9 @@ class PlanWriter {
     readonly onTurn: () => void,
     readonly states: readonly ThreadState[],
   ) {
-    this.#sessions = states.map(({ session }) => session);
-    this.#threads = states.map(({ turnIds }) => [...turnIds]);
-    this.#written = states.map(() => 0);
+    this.sessions = states.map(({ session }) => session);
+    this.threads = states.map(({ turnIds }) => [...turnIds]);
+    this.writtenTurns = states.map(() => 0);
   }
 
   /** Unrelated sessions side by side, related ones one after the other. */
@@ -65,25 +65,25 @@ class PlanWriter {
     const waiting = families(this.plan);
     const worker = async () => {
       for (let family = waiting.shift(); family; family = waiting.shift()) {
-        for (const index of family) await this.#writeSession(index);
+        for (const index of family) await this.writeSession(index);
       }
     };
-    const workers = Array.from({ length: FAMILIES_AT_ONCE }, () =>
+    const workers = Array.from({ length: familiesAtOnce }, () =>
       worker().catch((error: unknown) => {
-        this.#failure ??= error;
+        this.failure ??= error;
       }),
     );
     await Promise.all(workers);
-    if (this.#failure !== undefined) throw this.#explained(this.#failure);
+    if (this.failure !== undefined) throw this.explained(this.failure);
   }
 
   report(): readonly WrittenSession[] {
     return this.plan.sessions.map((session, index) => {
-      const thread = this.#threads[index] ?? [];
-      const written = this.#written[index] ?? 0;
+      const thread = this.threads[index] ?? [];
+      const written = this.writtenTurns[index] ?? 0;
       return {
         label: session.label,
-        id: this.#sessions[index]?.id ?? "",
+        id: this.sessions[index]?.id ?? "",
         headTurnId: thread.at(-1) ?? "",
         planned: session.turns.length,
         found: Math.max(0, thread.length - (session.forkOf?.turns ?? 0) - written),
@@ -92,14 +92,14 @@ class PlanWriter {
     });
   }
 
-  async #writeSession(index: number): Promise<void> {
+  private async writeSession(index: number): Promise<void> {
     const planned = this.plan.sessions[index];
-    const thread = this.#threads[index];
-    if (!planned || !thread || this.#failure !== undefined) return;
-    const session = this.#sessions[index] ?? (await this.#open(planned, thread));
-    this.#sessions[index] = session;
+    const thread = this.threads[index];
+    if (!planned || !thread || this.failure !== undefined) return;
+    const session = this.sessions[index] ?? (await this.open(planned, thread));
+    this.sessions[index] = session;
     const turns = wholeThread(this.plan, planned);
-    while (thread.length < turns.length && this.#failure === undefined) {
+    while (thread.length < turns.length && this.failure === undefined) {
       const number = thread.length;
       const place = {
         session: session.id,
@@ -108,22 +108,22 @@ class PlanWriter {
         requestId: `import-${this.fileHash.slice(0, 32)}-${session.id}-${session.headSequence}-${number + 1}`,
       };
       thread.push(await writeTurn(this.ledger, turns[number]!, place));
-      this.#written[index] = (this.#written[index] ?? 0) + 1;
+      this.writtenTurns[index] = (this.writtenTurns[index] ?? 0) + 1;
       this.onTurn();
     }
   }
 
-  #open(planned: PlannedSession, thread: string[]): Promise<Session> {
+  private open(planned: PlannedSession, thread: string[]): Promise<Session> {
     const fork =
-      planned.forkOf && (this.#threads[planned.forkOf.session] ?? []).slice(0, planned.forkOf.turns);
+      planned.forkOf && (this.threads[planned.forkOf.session] ?? []).slice(0, planned.forkOf.turns);
     thread.push(...(fork ?? []));
     return openSession(this.ledger, planned, this.fileHash, {
       forkTurnId: fork?.at(-1),
-      parentSessionId: planned.subAgent && this.#sessions[planned.subAgent.parent]?.id,
+      parentSessionId: planned.subAgent && this.sessions[planned.subAgent.parent]?.id,
     });
   }
 
-  #explained(failure: unknown): CliError {
+  private explained(failure: unknown): CliError {
     const sessions = this.report();
     const planned = sessions.reduce((sum, session) => sum + session.planned, 0);
     const there = sessions.reduce((sum, session) => sum + session.found + session.written, 0);

@@ -3,13 +3,13 @@ import { status } from "@grpc/grpc-js";
 import { OnHeadMoved } from "../../contract/gen/quire/v1/ledger_service.js";
 import { Message } from "../../contract/gen/quire/v1/message.js";
 import { AgentResult } from "../../contract/gen/quire/v1/turn.js";
-import type { Ledger } from "../client/ledger.js";
-import { LedgerError } from "../client/ledger-error.js";
-import { mostItems } from "./bounds.js";
-import type { PlannedTurn } from "./transcript.js";
+import { mostItems } from "../../transcripts/import/bounds.js";
+import type { PlannedTurn } from "../../transcripts/import/transcript.js";
+import { CallError } from "../client/call-error.js";
+import type { Ledger } from "../client/quire-client.js";
 
-const BYTES_PER_CALL = 8 * 1024 * 1024;
-const TRIES = 5;
+const bytesPerCall = 8 * 1024 * 1024;
+const tries = 5;
 
 /** Where a turn goes. */
 export interface TurnPlace {
@@ -33,7 +33,13 @@ export async function writeTurn(ledger: Ledger, turn: PlannedTurn, place: TurnPl
   for (const [index, messages] of batches.entries()) {
     const requestId = `${place.requestId}-${index}`;
     await retrying(() =>
-      ledger.appendMessages({ requestId, turnId, messages, expectedMessageCount: undefined }),
+      ledger.appendMessages({
+        requestId,
+        turnId,
+        messages,
+        expectedMessageCount: undefined,
+        usage: undefined,
+      }),
     );
   }
   const { requestId } = place;
@@ -50,7 +56,7 @@ function batched(messages: readonly Message[]): readonly (readonly Message[])[] 
     const current = batches.at(-1) ?? [];
     if (
       current.length >= mostItems("AppendMessagesRequest.messages") ||
-      (current.length > 0 && bytes + size > BYTES_PER_CALL)
+      (current.length > 0 && bytes + size > bytesPerCall)
     ) {
       batches.push([message]);
       bytes = size;
@@ -68,8 +74,8 @@ export async function retrying<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      const passing = error instanceof LedgerError && error.code === status.UNAVAILABLE;
-      if (!passing || attempt === TRIES) throw error;
+      const passing = error instanceof CallError && error.code === status.UNAVAILABLE;
+      if (!passing || attempt === tries) throw error;
       await sleep(Math.max(error.retryAfterMs ?? 0, 100 * 2 ** attempt));
     }
   }

@@ -1,4 +1,4 @@
-import type { Finding } from "../import/findings.js";
+import type { Finding } from "../../transcripts/findings.js";
 
 /** What was odd, one line each: how often, what, and where for the first few. */
 export function findingsText(findings: readonly Finding[]): string {

@@ -5,7 +5,7 @@ import type {
   Part,
   ToolResultPart,
 } from "../../contract/gen/quire/v1/message.js";
-import { approvalAnswerText, approvalRequestText } from "../export/provider-json.js";
+import { approvalAnswerText, approvalRequestText } from "../../transcripts/export/provider-json.js";
 import { printable } from "./printable.js";
 
 /** A message as people read it: who speaks, then its content, indented. */

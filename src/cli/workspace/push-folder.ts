@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { arch, hostname, release, type } from "node:os";
-import {
-  type CapabilitySnapshot,
+import type {
+  CapabilitySnapshot,
   Document,
-  type Toolset,
-  type Workspace,
+  Toolset,
+  Workspace,
 } from "../../contract/gen/quire/v1/workspace.js";
-import { LedgerError } from "../client/ledger-error.js";
+import type { Workspaces } from "../client/quire-client.js";
+import { unlessRefused } from "../client/unless-refused.js";
 import type { SkippedFile, WorkspaceFolder } from "./read-folder.js";
-import type { Workspaces } from "./workspaces.js";
 
 export type Change = "new" | "changed" | "same" | "removed";
 
@@ -48,7 +48,7 @@ export async function pushFolder(
   folder: WorkspaceFolder,
 ): Promise<PushReport> {
   const runtime = { host: hostname(), os: `${type()} ${release()}`, arch: arch() };
-  const { workspace } = await workspaces.put({ requestId: "", name, path: folder.root, runtime });
+  const { workspace } = await workspaces.putWorkspace({ name, path: folder.root, runtime });
   const toolsets: PushedToolset[] = [];
   const documents = await pushDocuments(workspaces, workspace!, folder);
   const capabilities = folder.snapshot && (await pushSnapshot(workspaces, name, folder.snapshot));
@@ -76,9 +76,8 @@ async function pushDocuments(
   const batches = chunks(changed, ({ content }) => Buffer.byteLength(content), maxBatchBytes);
   for (let index = 0; index < Math.max(batches.length, removals.length); index++) {
     const { documents } = await workspaces.putDocuments({
-      requestId: "",
       workspace: workspace.name,
-      documents: (batches[index] ?? []).map((document) => Document.create(document)),
+      documents: batches[index] ?? [],
       removePaths: removals[index] ?? [],
     });
     for (const document of documents) after.set(document.path, document);
@@ -127,7 +126,7 @@ function changeOf(before: Versioned | undefined, after: Versioned): Change {
 
 async function pushSnapshot(workspaces: Workspaces, workspace: string, snapshot: CapabilitySnapshot) {
   const { snapshot: before } = await workspaces.getCapabilities({ workspace });
-  const { snapshot: after } = await workspaces.putCapabilities({ requestId: "", workspace, snapshot });
+  const { snapshot: after } = await workspaces.putCapabilities({ workspace, snapshot });
   return { count: snapshot.capabilities.length, change: changeOf(before, after!) };
 }
 
@@ -137,7 +136,7 @@ async function pushToolset(
   toolset: Toolset,
 ): Promise<PushedToolset> {
   const before = await findToolset(workspaces, workspace, toolset.name);
-  const after = (await workspaces.putToolset({ requestId: "", workspace, toolset })).toolset!;
+  const after = (await workspaces.putToolset({ workspace, toolset })).toolset!;
   const { name, tools, version, o200kTokens } = after;
   return { name, tools: tools.length, version, tokens: o200kTokens, change: changeOf(before, after) };
 }
@@ -147,12 +146,7 @@ async function findToolset(
   workspace: string,
   name: string,
 ): Promise<Toolset | undefined> {
-  try {
-    return (await workspaces.getToolset({ workspace, name })).toolset;
-  } catch (error) {
-    if (error instanceof LedgerError && error.reason === "TOOLSET_NOT_FOUND") return undefined;
-    throw error;
-  }
+  return (await unlessRefused("TOOLSET_NOT_FOUND", workspaces.getToolset({ workspace, name })))?.toolset;
 }
 
 function sha256(text: string): Buffer {

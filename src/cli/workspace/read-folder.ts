@@ -2,9 +2,9 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, parse, resolve, sep } from "node:path";
 import type { CapabilitySnapshot, Toolset } from "../../contract/gen/quire/v1/workspace.js";
+import { snapshotJson, toolsetJson } from "../../contract/proto-json.js";
 import { documentPathProblem } from "../../domain/document-path.js";
 import { CliError } from "../cli-error.js";
-import { snapshotJson, toolsetJson } from "../proto-json.js";
 
 const maxDocumentBytes = 1024 * 1024;
 

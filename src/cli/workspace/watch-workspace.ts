@@ -1,7 +1,7 @@
+import type { Workspaces } from "../client/quire-client.js";
 import { type PushReport, pushFolder } from "./push-folder.js";
 import { readFolder } from "./read-folder.js";
 import { FolderWatcher } from "./watch-folders.js";
-import type { Workspaces } from "./workspaces.js";
 
 const retryMs = 2_000;
 

@@ -1,14 +1,15 @@
 import { type Server, ServerInterceptingCall, type ServerInterceptor } from "@grpc/grpc-js";
 import type { Config } from "../../config/options.js";
 import type { Clock } from "../../domain/clock.js";
+import { RunningWork } from "../../domain/running-work.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { Arrival } from "./arrival.js";
 import { ByteBudget } from "./byte-budget.js";
 import { CallSlots } from "./call-slots.js";
 import { GuardedCall } from "./guarded-call.js";
 import { http2ServersOf } from "./http2-servers.js";
+import { OneAtATime } from "./one-at-a-time.js";
 import { StreamDoor } from "./stream-door.js";
-import { Turns } from "./turns.js";
 
 type Limits = Pick<Config, "maxBytesInFlight" | "maxConcurrentCalls" | "maxConnections" | "maxRequestBytes">;
 
@@ -21,9 +22,9 @@ const unreadMs = 30_000;
 /** What the server takes on at once. Every limit is kept as early as it can be, and nobody is refused who could wait. */
 export class Admission {
   readonly slots: CallSlots;
-  /** For large requests: one after the other. */
-  readonly turns = new Turns();
-  private readonly running = new Set<Promise<unknown>>();
+  readonly largeRequests = new OneAtATime();
+  /** Calls in work: one whose connection is gone may still be. */
+  readonly calls = new RunningWork();
   private readonly requests: ByteBudget;
   private readonly answers: ByteBudget;
   private readonly arriving = new Set<Arrival>();
@@ -66,19 +67,6 @@ export class Admission {
   guard(server: Server): void {
     for (const http2Server of http2ServersOf(server))
       this.door.guard(http2Server, this.limits.maxConnections);
-  }
-
-  /** Counts a call as in work until it is over. */
-  track<T>(call: Promise<T>): Promise<T> {
-    this.running.add(call);
-    const forget = () => this.running.delete(call);
-    call.then(forget, forget);
-    return call;
-  }
-
-  /** Resolves when no call is in work any more: one whose connection is gone may still be. */
-  async idle(): Promise<void> {
-    while (this.running.size > 0) await Promise.allSettled(this.running);
   }
 
   /** Ends every connection: nobody is waited for any more. */

@@ -2,10 +2,9 @@ import type { BoundedCache, MemoryUse } from "../../domain/bounded-cache.js";
 import { Caches } from "../../domain/caches.js";
 import { megabyte } from "../../domain/memory-size.js";
 import type { Database } from "../database.js";
-import { TableShape } from "../ledger/rows.js";
-import { erasureLock } from "../ledger/write-turns.js";
-import { list, type Sql, type SqlValue } from "../sql.js";
+import { deleteInSlices } from "../delete-in-slices.js";
 import { asStorageError } from "../storage-error.js";
+import { newestUs, receiptStatements } from "./receipt-statements.js";
 import {
   type Blob,
   bytesOf,
@@ -13,26 +12,6 @@ import {
   type WaitingReceipt,
   WaitingReceipts,
 } from "./waiting-receipts.js";
-
-const receiptShape = new TableShape<StoredReceipt>("receipts", [
-  ["tenantId", "tenant_id", "text"],
-  ["id", "id", "text"],
-  ["sessionId", "session_id", "text"],
-  ["wire", "wire", "bytes"],
-  ["contextWire", "context_wire", "bytes"],
-  ["systemHash", "system_hash", "bytes"],
-  ["toolsHash", "tools_hash", "bytes"],
-  ["templatesHash", "templates_hash", "bytes"],
-  ["createdUs", "created_us", "bigint"],
-]);
-
-const blobShape = new TableShape<Omit<Blob, "key"> & { readonly lastUsedUs: bigint }>("receipt_blobs", [
-  ["tenantId", "tenant_id", "text"],
-  ["hash", "hash", "bytes"],
-  ["bytes", "bytes", "bytes"],
-  ["lastUsedUs", "last_used_us", "bigint"],
-]);
-const onKnownBlob = " ON CONFLICT (tenant_id, hash) DO UPDATE SET last_used_us = excluded.last_used_us";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -43,6 +22,11 @@ const patienceMs = 2_000;
 /** So much is written in one transaction: it holds up the writers of turns. */
 const batchBytes = 8 * megabyte;
 const maxWaitingBytes = 64 * megabyte;
+/** A layer's time of last use is at most so much older than the newest receipt that names it. */
+const useUs = 3_600_000_000n;
+
+/** Databases bound the values of one statement. */
+const idsPerRead = 256;
 
 /**
  * An assembly waits until its receipt is written, but not for the disk: whatever was added meanwhile goes into one transaction, which
@@ -54,8 +38,8 @@ export class ReceiptStore implements MemoryUse {
   readonly name = "receipts to be written";
   readonly maxBytes: number;
   private readonly waiting: WaitingReceipts;
-  /** Blobs that are known to be stored, so that a system prompt is written once and not with every receipt. */
-  private readonly stored: BoundedCache<true>;
+  /** Blobs that are known to be stored, and their time of last use there, so that a system prompt is written once an hour and not with every receipt. */
+  private readonly stored: BoundedCache<{ readonly lastUsedUs: bigint }>;
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
   private next: Promise<void> | undefined;
@@ -69,7 +53,7 @@ export class ReceiptStore implements MemoryUse {
   ) {
     this.maxBytes = caches.bound(maxWaitingBytes);
     this.waiting = new WaitingReceipts();
-    this.stored = caches.create<true>("stored layers", 4 * megabyte, () => 0);
+    this.stored = caches.create("stored layers", 4 * megabyte, () => 40);
     caches.add(this);
   }
 
@@ -89,7 +73,9 @@ export class ReceiptStore implements MemoryUse {
     const blobs = hashes.flatMap((hash, index): Blob[] => {
       if (!hash) return [];
       const key = blobKey(tenantId, hash);
-      return this.stored.get(key) ? [] : [{ key, tenantId, hash, bytes: layers[index]! }];
+      const known = this.stored.get(key);
+      const isStored = known !== undefined && receipt.createdUs - known.lastUsedUs < useUs;
+      return isStored ? [] : [{ key, tenantId, hash, bytes: layers[index]! }];
     });
     const added = this.waiting.add(receipt, blobs);
     if (this.waiting.bytes > this.maxBytes) this.makeRoom(added);
@@ -121,6 +107,22 @@ export class ReceiptStore implements MemoryUse {
       toolsHash: Buffer.from(toolsHash),
       templatesHash: templatesHash && Buffer.from(templatesHash),
     };
+  }
+
+  /** Which session each of these receipts belongs to; those that are not known are left out. */
+  async sessionsOf(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>();
+    const select = { id: true, sessionId: true };
+    for (let at = 0; at < ids.length; at += idsPerRead) {
+      const where = { tenantId, id: { in: ids.slice(at, at + idsPerRead) } };
+      const rows = await this.reading(() => this.database.reader.receipt.findMany({ where, select }));
+      for (const { id, sessionId } of rows) found.set(id, sessionId);
+    }
+    for (const id of ids) {
+      const waiting = this.waiting.find(tenantId, id);
+      if (waiting) found.set(id, waiting.sessionId);
+    }
+    return found;
   }
 
   /** The id of a session's newest receipt. Ids are in the order of their making. */
@@ -156,20 +158,13 @@ export class ReceiptStore implements MemoryUse {
     if (!this.isFailing) await this.flush();
   }
 
-  /** Removes receipts that are older, and the layers that no receipt names any more. */
-  async forget(olderThanUs: bigint): Promise<number> {
-    // What comes from now on brings its layers along again; what waits is written first, and counts among those that name one.
-    this.stored.clear();
-    await this.flush();
-    return this.database.transaction(async (tx) => {
-      const { count } = await tx.receipt.deleteMany({ where: { createdUs: { lt: olderThanUs } } });
-      if (count > 0) {
-        await tx.$executeRawUnsafe(
-          "DELETE FROM receipt_blobs WHERE NOT EXISTS (SELECT 1 FROM receipts r WHERE r.tenant_id = receipt_blobs.tenant_id AND (r.system_hash = receipt_blobs.hash OR r.tools_hash = receipt_blobs.hash OR r.templates_hash = receipt_blobs.hash))",
-        );
-      }
-      return count;
-    });
+  /** Removes receipts that are older, and the layers that no other one can name. */
+  async forget(olderThanUs: bigint, stop?: AbortSignal): Promise<number> {
+    const old = { table: "receipts", key: ["tenant_id", "id"], column: "created_us", olderThanUs };
+    const count = await deleteInSlices(this.database, old, stop);
+    const unused = { table: "receipt_blobs", key: ["tenant_id", "hash"], column: "last_used_us" };
+    await deleteInSlices(this.database, { ...unused, olderThanUs: olderThanUs - useUs }, stop);
+    return count;
   }
 
   private async writeWaiting(): Promise<void> {
@@ -182,26 +177,19 @@ export class ReceiptStore implements MemoryUse {
   }
 
   private async writeBatch(batch: readonly WaitingReceipt[]): Promise<boolean> {
-    const receipts = batch.map(({ receipt }) => receipt);
-    const blobs = new Map(batch.flatMap((entry) => entry.blobs.map((blob) => [blob.key, blob])));
     try {
-      await this.database.unsyncedTransaction(async (sql) => {
-        const lastUsedUs = receipts.at(-1)!.createdUs;
-        // In one order for all servers, so that two of them cannot wait for each other.
-        const sorted = [...blobs.values()]
-          .sort((a, b) => (a.key < b.key ? -1 : 1))
-          .map((blob) => ({ ...blob, lastUsedUs }));
-        await insert(sql, blobShape, sorted, onKnownBlob);
-        await insert(sql, receiptShape, await ofLivingSessions(sql, receipts), "");
-      });
+      await this.database.unsyncedWrite(receiptStatements(this.database.dialect, batch));
     } catch (error) {
       this.onError(error);
       this.isFailing = true;
       if (!this.database.lost.aborted) this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
       return false;
     }
-    for (const key of blobs.keys()) this.stored.set(key, true);
-    for (const entry of batch) this.waiting.remove(entry);
+    const lastUsedUs = newestUs(batch);
+    for (const entry of batch) {
+      for (const { key } of entry.blobs) this.stored.set(key, { lastUsedUs });
+      this.waiting.remove(entry);
+    }
     this.isDropping = false;
     this.isFailing = false;
     return true;
@@ -242,43 +230,4 @@ function patiently(work: Promise<void>): Promise<void> {
 
 function blobKey(tenantId: string, hash: Buffer): string {
   return `${tenantId}/${hash.toString("base64")}`;
-}
-
-/** Leaves out the receipts of sessions that were deleted since: what they hold is erased, too, and must stay so. */
-async function ofLivingSessions(sql: Sql, receipts: readonly StoredReceipt[]): Promise<StoredReceipt[]> {
-  const living: StoredReceipt[] = [];
-  for (const tenantId of [...new Set(receipts.map((receipt) => receipt.tenantId))].sort()) {
-    if (sql.dialect === "postgresql")
-      await sql.execute(erasureLock("pg_advisory_xact_lock_shared", "?"), [tenantId]);
-    const own = receipts.filter((receipt) => receipt.tenantId === tenantId);
-    const ids = [...new Set(own.map((receipt) => receipt.sessionId))];
-    const found = new Set<unknown>();
-    for (let at = 0; at < ids.length; at += rowsPerInsert) {
-      const some = ids.slice(at, at + rowsPerInsert);
-      const rows = await sql.query(
-        `SELECT id FROM sessions WHERE tenant_id = ? AND id IN (${list(some.length)})`,
-        [tenantId, ...some],
-      );
-      for (const [id] of rows) found.add(id);
-    }
-    living.push(...own.filter((receipt) => found.has(receipt.sessionId)));
-  }
-  return living;
-}
-
-/** So many rows go into one statement; always as many, so that it is prepared once. */
-const rowsPerInsert = 32;
-
-async function insert<Row>(
-  sql: Sql,
-  shape: TableShape<Row>,
-  rows: readonly Row[],
-  onConflict: string,
-): Promise<void> {
-  for (let at = 0; at < rows.length; at += rowsPerInsert) {
-    const some = rows.slice(at, at + rowsPerInsert);
-    const args: SqlValue[] = [];
-    for (const row of some) shape.args(row, args);
-    await sql.execute(shape.insertSql(some.length) + onConflict, args);
-  }
 }

@@ -25,12 +25,16 @@ export async function migratePostgres(
   timeoutMs: number,
 ): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+  const ask: Ask = (text, waitMs = 0) => {
+    const query = { text, query_timeout: connectTimeoutMs + waitMs };
+    return client.query(query);
+  };
   // A connection that is lost also fails the query that is under way, which is where it is reported.
   client.on("error", () => undefined);
   await client.connect();
   try {
-    await lock(client, timeoutMs);
-    const missing = missingMigrations(await readHistory(client), migrations);
+    await lock(ask, timeoutMs);
+    const missing = missingMigrations(await readHistory(ask), migrations);
     if (missing.length > 0) await client.query(historyTable);
     for (const migration of missing) await apply(client, migration);
     return missing.map(({ name }) => name);
@@ -39,11 +43,14 @@ export async function migratePostgres(
   }
 }
 
-async function lock(client: pg.Client, timeoutMs: number): Promise<void> {
+/** For what is answered at once: a server that hangs fails it. A migration may take as long as it takes. */
+type Ask = <Row extends pg.QueryResultRow>(text: string, waitMs?: number) => Promise<pg.QueryResult<Row>>;
+
+async function lock(ask: Ask, timeoutMs: number): Promise<void> {
   try {
-    await client.query(`SET lock_timeout = ${Math.trunc(timeoutMs)}`);
-    await client.query(`SELECT pg_advisory_lock(${advisoryLock})`);
-    await client.query("RESET lock_timeout");
+    await ask(`SET lock_timeout = ${Math.trunc(timeoutMs)}`);
+    await ask(`SELECT pg_advisory_lock(${advisoryLock})`, timeoutMs);
+    await ask("RESET lock_timeout");
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== lockNotAvailable) throw error;
     throw new MigrationError("another process is still applying migrations to this database", {
@@ -69,10 +76,12 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
   }
 }
 
-async function readHistory(client: pg.Client): Promise<readonly HistoryRow[]> {
-  const table = await client.query("SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found");
-  if (!table.rows[0].found) return [];
-  const { rows } = await client.query<HistoryRow>(
+async function readHistory(ask: Ask): Promise<readonly HistoryRow[]> {
+  const table = await ask<{ found: boolean }>(
+    "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found",
+  );
+  if (!table.rows[0]!.found) return [];
+  const { rows } = await ask<HistoryRow>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
       FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
   );

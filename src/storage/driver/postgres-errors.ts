@@ -4,7 +4,7 @@ import { UnansweredCommit } from "./unanswered-commit.js";
 const lostConnections =
   /^Connection terminated|^Client (has encountered a connection error|was closed)|^Cannot use a pool after/;
 const timeouts =
-  /^timeout exceeded when trying to connect|^timeout expired|terminated due to connection timeout$/;
+  /^timeout exceeded when trying to connect|^timeout expired|^Query read timeout|terminated due to connection timeout$/;
 const lostCodes = new Set(["ECONNRESET", "EPIPE"]);
 const unreachableCodes = new Set([
   ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "ENETDOWN"],

@@ -13,15 +13,16 @@ import { retryWhileBusy } from "./busy.js";
 import { DatabaseFile } from "./database-file.js";
 import { openDatabase } from "./database-sync.js";
 import { Gate } from "./gate.js";
-import { SqliteConnection } from "./sqlite-connection.js";
-import { adapterError } from "./sqlite-errors.js";
+import { LogFolder } from "./log-folder.js";
+import { SqliteConnection, statement } from "./sqlite-connection.js";
+import { adapterError, isBusy } from "./sqlite-errors.js";
 import {
   openingPragmas,
   type SqliteAdapterOptions,
   type SqliteSettings,
   sqliteDefaults,
 } from "./sqlite-options.js";
-import { adapterName, SqliteTransaction, statement } from "./sqlite-transaction.js";
+import { adapterName, SqliteTransaction } from "./sqlite-transaction.js";
 
 /**
  * All that connect through one factory (the Prisma client, and code that calls the adapter itself) share one
@@ -62,7 +63,9 @@ async function openAdapter(settings: SqliteSettings, onDispose: () => void): Pro
     database.close();
     throw error;
   }
-  return new SqliteAdapter(new SqliteConnection(database, mode, settings.caches), settings, onDispose);
+  const [row] = database.prepare("PRAGMA page_size").all() as { page_size: number }[];
+  const connection = new SqliteConnection(database, mode, settings.caches);
+  return new SqliteAdapter(connection, { ...settings, pageBytes: row!.page_size }, onDispose);
 }
 
 /** What SQLite binds to one statement. Prisma splits lists at 999 values where it is not told, and fails where it may not split: in order. */
@@ -80,17 +83,25 @@ export class SqliteAdapter implements SqlDriverAdapter {
   readonly #onDispose: () => void;
   /** Of a writer: a reader has nothing to lose. */
   readonly file: DatabaseFile | undefined;
+  /** Of a writer, too. */
+  readonly log: LogFolder | undefined;
   #disposed = false;
 
-  constructor(connection: SqliteConnection, settings: SqliteSettings, onDispose: () => void) {
+  constructor(
+    connection: SqliteConnection,
+    settings: SqliteSettings & { readonly pageBytes: number },
+    onDispose: () => void,
+  ) {
+    const { path, mode, pageBytes, logPages } = settings;
     this.#connection = connection;
     // A deferred BEGIN that reads first cannot always become a writer later; a reader has nothing to lock.
-    this.#begin = statement(settings.mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
+    this.#begin = statement(mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
     this.#busyTimeoutMs = settings.busyTimeoutMs;
     this.#synchronous = settings.synchronous;
     this.#gate = new Gate(settings.gateTimeoutMs);
     this.#onDispose = onDispose;
-    this.file = settings.mode === "writer" ? new DatabaseFile(settings.path) : undefined;
+    this.file = mode === "writer" ? new DatabaseFile(path) : undefined;
+    this.log = mode === "writer" ? new LogFolder(path, pageBytes, logPages, this.#gate) : undefined;
   }
 
   getConnectionInfo(): ConnectionInfo {
@@ -99,6 +110,19 @@ export class SqliteAdapter implements SqlDriverAdapter {
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     return this.#alone(() => this.#connection.query(query), this.#busyTimeoutMs);
+  }
+
+  /** What a SELECT gives, at once; undefined while somebody is inside, or another process holds a lock. */
+  tryQuery(query: SqlQuery): SqlResultSet | undefined {
+    if (!this.#gate.tryEnter()) return undefined;
+    try {
+      return this.#connection.query(query);
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw adapterError(error);
+    } finally {
+      this.#gate.leave();
+    }
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
@@ -116,30 +140,44 @@ export class SqliteAdapter implements SqlDriverAdapter {
     }
     this.file?.assertNotLost();
     if (!this.#gate.tryEnter()) await this.#gate.enter();
-    return this.#beginTransaction(() => this.#gate.leave());
+    return this.#beginTransaction(() => {
+      this.#gate.leave();
+      this.log?.look();
+    });
   }
 
   /**
-   * A transaction whose commit does not wait for the disk. It is in the log when it is acknowledged, and so survives the end of this
-   * process; of the machine only once a later commit has waited.
+   * Runs statements in one transaction whose commit does not wait for the disk. It is in the log when it is acknowledged, and so
+   * survives the end of this process; of the machine only once a later commit has waited.
    */
-  async startUnsyncedTransaction(): Promise<SqliteTransaction> {
+  async writeUnsynced(queries: readonly SqlQuery[]): Promise<number> {
     this.file?.assertNotLost();
     if (!this.#gate.tryEnter()) await this.#gate.enter();
-    const leave = () => {
-      try {
-        this.#connection.setSynchronous(this.#synchronous);
-      } finally {
-        this.#gate.leave();
-      }
-    };
     try {
-      this.#connection.setSynchronous("NORMAL");
+      const done = retryWhileBusy(() => this.#runUnsynced(queries), this.#busyTimeoutMs);
+      const rows = done instanceof Promise ? await done : done;
+      // What went into a file that nobody finds again is not acknowledged.
+      this.file?.assertInPlace();
+      return rows;
     } catch (error) {
-      leave();
       throw adapterError(error);
+    } finally {
+      this.#gate.leave();
+      this.log?.look();
     }
-    return this.#beginTransaction(leave);
+  }
+
+  /** The level is as it was when this returns, so that nothing else is ever committed with less. */
+  #runUnsynced(queries: readonly SqlQuery[]): number {
+    const connection = this.#connection;
+    try {
+      connection.setSynchronous("NORMAL");
+      const [only] = queries;
+      // A statement by itself is a transaction.
+      return queries.length === 1 ? connection.execute(only!) : connection.together(queries);
+    } finally {
+      connection.setSynchronous(this.#synchronous);
+    }
   }
 
   /** Closes the connection, rolls back what is open, turns away what waits; a second call does nothing. */
@@ -149,11 +187,13 @@ export class SqliteAdapter implements SqlDriverAdapter {
     this.#onDispose();
     this.#connection.close();
     this.#gate.refuse(new DriverAdapterError({ kind: "ConnectionClosed" }));
+    await this.log?.close();
   }
 
   async #beginTransaction(leave: () => void): Promise<SqliteTransaction> {
     try {
-      await retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+      const begun = retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+      if (begun instanceof Promise) await begun;
     } catch (error) {
       leave();
       throw adapterError(error);
@@ -164,7 +204,9 @@ export class SqliteAdapter implements SqlDriverAdapter {
   async #alone<T>(work: () => T, busyTimeoutMs: number): Promise<T> {
     if (!this.#gate.tryEnter()) await this.#gate.enter();
     try {
-      const result = await retryWhileBusy(work, busyTimeoutMs);
+      const done = retryWhileBusy(work, busyTimeoutMs);
+      // What is done already is not waited for: whoever comes next in this turn of the event loop finds the gate open.
+      const result = done instanceof Promise ? await done : done;
       if (this.#connection.isTransaction) this.#refuseOpenTransaction();
       return result;
     } catch (error) {

@@ -6,6 +6,11 @@ import { columnTypes, convertRows } from "./sqlite-columns.js";
 import { isOutOfRange } from "./sqlite-errors.js";
 import { describe, type PreparedStatement, readBigInts, StatementCache } from "./statement-cache.js";
 
+/** The statement, in the form that the driver interface asks for. */
+export function statement(sql: string): SqlQuery {
+  return { sql, args: [], argTypes: [] };
+}
+
 /** One open database. Calls are synchronous and throw what the driver throws. */
 export class SqliteConnection {
   readonly #database: Database;
@@ -42,6 +47,19 @@ export class SqliteConnection {
 
   execute(query: SqlQuery): number {
     return this.#run(this.#prepare(query.sql), bindable(query));
+  }
+
+  /** Runs statements in one transaction: all of them, or none. */
+  together(queries: readonly SqlQuery[]): number {
+    this.execute(statement("BEGIN IMMEDIATE"));
+    try {
+      let rows = 0;
+      for (const query of queries) rows += this.execute(query);
+      this.execute(statement("COMMIT"));
+      return rows;
+    } finally {
+      if (this.isTransaction) this.execute(statement("ROLLBACK"));
+    }
   }
 
   script(sql: string): void {

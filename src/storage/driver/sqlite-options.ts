@@ -12,6 +12,8 @@ export interface SqliteAdapterOptions {
   /** FULL makes a commit durable before it is acknowledged; NORMAL may lose the last ones with the power. */
   readonly synchronous?: "FULL" | "NORMAL";
   readonly cacheKib?: number;
+  /** The log is folded into the file when it has so many pages. */
+  readonly logPages?: number;
   readonly caches?: Caches;
   /** Paths of SQLite extensions to load. */
   readonly extensions?: readonly string[];
@@ -23,14 +25,16 @@ export const sqliteDefaults = {
   busyTimeoutMs: 10_000,
   gateTimeoutMs: 30_000,
   synchronous: "FULL",
-  cacheKib: 65_536,
+  cacheKib: 16_384,
+  logPages: 8_000,
   extensions: [],
 } as const;
 
 /** SQLite's own wait blocks the event loop: long enough for another process's short transaction, no more. */
 const blockingWaitMs = 50;
 
-export function openingPragmas({ mode, busyTimeoutMs, cacheKib, synchronous }: SqliteSettings): string {
+export function openingPragmas(settings: SqliteSettings): string {
+  const { mode, busyTimeoutMs, cacheKib, synchronous, logPages } = settings;
   return [
     `PRAGMA busy_timeout = ${Math.min(blockingWaitMs, busyTimeoutMs)}`,
     `PRAGMA cache_size = -${cacheKib}`,
@@ -39,8 +43,8 @@ export function openingPragmas({ mode, busyTimeoutMs, cacheKib, synchronous }: S
       ? [
           "PRAGMA journal_mode = WAL",
           `PRAGMA synchronous = ${synchronous}`,
-          // Folding the log into the file costs two syncs: rarely, so that pages written many times are folded once.
-          "PRAGMA wal_autocheckpoint = 8000",
+          // Done by the LogFolder, in another thread; by a commit only where that did not keep up.
+          `PRAGMA wal_autocheckpoint = ${4 * logPages}`,
           "PRAGMA journal_size_limit = 67108864",
           // What is erased is overwritten, not just unlinked.
           "PRAGMA secure_delete = ON",

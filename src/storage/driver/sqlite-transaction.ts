@@ -5,15 +5,10 @@ import {
   type Transaction,
 } from "@prisma/driver-adapter-utils";
 import type { DatabaseFile } from "./database-file.js";
-import type { SqliteConnection } from "./sqlite-connection.js";
+import { type SqliteConnection, statement } from "./sqlite-connection.js";
 import { adapterError, commitError } from "./sqlite-errors.js";
 
 export const adapterName = "quire-sqlite";
-
-/** The statement, in the form that the driver interface asks for. */
-export function statement(sql: string): SqlQuery {
-  return { sql, args: [], argTypes: [] };
-}
 
 /** An open transaction. It holds the connection's gate until it commits or rolls back. */
 export class SqliteTransaction implements Transaction {

@@ -34,7 +34,14 @@ const lockThread =
 const lockAnchor = "SELECT 1 FROM turns WHERE tenant_id = $1 AND id = $2 FOR SHARE";
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
 const selectCompaction = `SELECT ${compactionShape.columnList} FROM compactions WHERE tenant_id = ?`;
-const newestFirst = "ORDER BY depth DESC, id DESC LIMIT 1";
+/** Made once: long texts are slow to compare. */
+const selectOwn = `${selectCompaction} AND anchor_turn_id = ? AND applied_us IS NOT NULL ORDER BY id DESC LIMIT 1`;
+const selectById = `${selectCompaction} AND id = ?`;
+const newestWhere = (condition: string) =>
+  `${selectCompaction} AND branch_id = ? AND depth BETWEEN ? AND ? AND ${condition} ORDER BY depth DESC, id DESC LIMIT 1`;
+const selectApplied = newestWhere("applied_us IS NOT NULL");
+const selectPrepared = newestWhere("applied_us IS NULL AND previous_id = ?");
+const selectFirstPrepared = newestWhere("applied_us IS NULL AND previous_id IS NULL");
 
 /** Compactions as they are stored. */
 export class CompactionStore {
@@ -43,13 +50,10 @@ export class CompactionStore {
   /** The compaction that applies to a thread: of all that hang off its turns, the one at the deepest turn, then the newest. */
   async latest(tenantId: string, thread: CompactedThread): Promise<CompactionRow | undefined> {
     if (thread.activeTurn) {
-      const own = await this.one(
-        `${selectCompaction} AND anchor_turn_id = ? AND applied_us IS NOT NULL ORDER BY id DESC LIMIT 1`,
-        [tenantId, thread.activeTurn.id],
-      );
+      const own = await this.one(selectOwn, [tenantId, thread.activeTurn.id]);
       if (own) return own;
     }
-    return this.inSegments(tenantId, thread.segments, "applied_us IS NOT NULL", []);
+    return this.inSegments(tenantId, thread.segments, selectApplied, []);
   }
 
   /** The newest one that was prepared on top of what applies now, and waits until it is needed. */
@@ -59,12 +63,12 @@ export class CompactionStore {
     current: CompactionRow | undefined,
   ): Promise<CompactionRow | undefined> {
     return current
-      ? this.inSegments(tenantId, segments, "applied_us IS NULL AND previous_id = ?", [current.id])
-      : this.inSegments(tenantId, segments, "applied_us IS NULL AND previous_id IS NULL", []);
+      ? this.inSegments(tenantId, segments, selectPrepared, [current.id])
+      : this.inSegments(tenantId, segments, selectFirstPrepared, []);
   }
 
   async find(tenantId: string, id: string): Promise<CompactionRow | undefined> {
-    return this.one(`${selectCompaction} AND id = ?`, [tenantId, id]);
+    return this.one(selectById, [tenantId, id]);
   }
 
   /** Those that apply and hang off the given turns, the newest first. */
@@ -159,14 +163,11 @@ export class CompactionStore {
   private async inSegments(
     tenantId: string,
     segments: readonly ThreadSegment[],
-    condition: string,
+    select: string,
     args: readonly string[],
   ): Promise<CompactionRow | undefined> {
     for (const { branchId, fromDepth, toDepth } of segments.toReversed()) {
-      const found = await this.one(
-        `${selectCompaction} AND branch_id = ? AND depth BETWEEN ? AND ? AND ${condition} ${newestFirst}`,
-        [tenantId, branchId, fromDepth, toDepth, ...args],
-      );
+      const found = await this.one(select, [tenantId, branchId, fromDepth, toDepth, ...args]);
       if (found) return found;
     }
     return undefined;

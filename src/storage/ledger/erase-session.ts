@@ -1,4 +1,6 @@
-import type { PrismaTransaction } from "../database.js";
+import { pausing } from "../../domain/pausing.js";
+import { list, type Sql } from "../sql.js";
+import { readTrees, type TreeBranch, touchedBranches } from "./branch-trees.js";
 import type { SessionRow } from "./rows.js";
 
 export interface Erasure {
@@ -6,212 +8,180 @@ export interface Erasure {
   readonly keptTurns: number;
 }
 
-interface BranchInfo {
-  readonly id: string;
-  readonly parentBranchId: string | null;
-  readonly forkDepth: number;
-}
+type Pause = ReturnType<typeof pausing>;
 
-/** Databases bound the values of one statement; lists longer than this are worked off in pieces. */
-const chunkSize = 500;
+/** So many turns are looked at, and so many deleted with their messages, by one statement: SQLite runs it in this thread. */
+const lookTurns = 500;
+const deleteRows = 50;
 
 /**
  * Removes a session and every turn that no other session reaches: neither as an ancestor of its head, nor as an ancestor of a turn
  * that was written through it. What is kept of a branch is always its beginning, so one depth per branch says it all.
  */
-export async function eraseSession(tx: PrismaTransaction, session: SessionRow): Promise<Erasure> {
-  const { tenantId, id: sessionId } = session;
-  const lineage = await readLineage(tx, session);
-  const branches = await readTrees(tx, tenantId, await touchedBranches(tx, session));
-  const kept = await keptDepths(tx, session, branches);
+export async function eraseSession(sql: Sql, session: SessionRow): Promise<Erasure> {
+  const { tenantId } = session;
+  const pause = pausing();
+  const touched = await touchedBranches(sql, session, pause);
+  const branches = await readTrees(sql, tenantId, touched.branchIds, pause);
+  const kept = await keptDepths(sql, session, branches, pause);
+  const keptDepth = ({ id, forkDepth }: TreeBranch) => Math.max(kept.get(id) ?? 0, forkDepth);
 
   let erasedTurns = 0;
   for (const branch of branches.values()) {
-    const keptDepth = kept.get(branch.id) ?? branch.forkDepth;
-    const where = { tenantId, branchId: branch.id, depth: { gt: keptDepth } };
-    await tx.messageRow.deleteMany({ where });
-    await tx.compaction.deleteMany({ where });
-    erasedTurns += (await tx.turn.deleteMany({ where })).count;
-    const isEmpty = keptDepth <= branch.forkDepth;
-    if (isEmpty) await tx.branch.delete({ where: { tenantId_id: { tenantId, id: branch.id } } });
+    const depth = keptDepth(branch);
+    erasedTurns += await eraseAbove(sql, tenantId, branch, depth, pause);
+    if (depth === branch.forkDepth)
+      await sql.execute("DELETE FROM branches WHERE tenant_id = ? AND id = ?", [tenantId, branch.id]);
   }
-  erasedTurns += await eraseUnplaced(tx, tenantId, sessionId);
-
-  await tx.headMove.deleteMany({ where: { tenantId, sessionId } });
-  await tx.sessionAlias.deleteMany({ where: { tenantId, sessionId } });
-  await tx.storedAnswer.deleteMany({ where: { tenantId, sessionId } });
-  await tx.receipt.deleteMany({ where: { tenantId, sessionId } });
-  await tx.contextPin.deleteMany({ where: { tenantId, sessionId } });
-  await tx.session.delete({ where: { tenantId_id: { tenantId, id: sessionId } } });
-  if (session.forkedFromSessionId !== null) {
-    await tx.session.updateMany({
-      where: { tenantId, id: session.forkedFromSessionId, forkCount: { gt: 0 } },
-      data: { forkCount: { decrement: 1 } },
-    });
-  }
-  await tx.erasureEpoch.upsert({
-    where: { tenantId },
-    create: { tenantId, epoch: 1 },
-    update: { epoch: { increment: 1 } },
-  });
-  const keptTurns = lineage.reduce((sum, segment) => {
-    const keptDepth = Math.min(kept.get(segment.id) ?? segment.forkDepth, segment.toDepth);
-    return sum + Math.max(0, keptDepth - segment.forkDepth);
-  }, 0);
-  return { erasedTurns, keptTurns };
-}
-
-/** Every branch that the session's head was ever on, or that was written to, or under, through it. */
-async function touchedBranches(tx: PrismaTransaction, session: SessionRow): Promise<string[]> {
-  const { tenantId, id: sessionId } = session;
-  const moves = await tx.headMove.findMany({ where: { tenantId, sessionId }, select: { toTurnId: true } });
-  const parents = await unplacedParents(tx, tenantId, sessionId);
-  const touched = new Set<string>();
-  const own = await tx.turn.groupBy({
-    by: ["branchId"],
-    where: { tenantId, sessionId, branchId: { not: null } },
-  });
-  for (const entry of own) touched.add(entry.branchId!);
-  for (const ids of chunks([...moves.map((move) => move.toTurnId), ...parents])) {
-    const passed = await tx.turn.groupBy({
-      by: ["branchId"],
-      where: { tenantId, id: { in: ids }, branchId: { not: null } },
-    });
-    for (const entry of passed) touched.add(entry.branchId!);
-  }
-  return [...touched];
-}
-
-async function readLineage(
-  tx: PrismaTransaction,
-  session: SessionRow,
-): Promise<(BranchInfo & { readonly toDepth: number })[]> {
-  const lineage: (BranchInfo & { readonly toDepth: number })[] = [];
-  let branchId = session.headBranchId;
-  let toDepth = session.headDepth;
-  while (branchId !== null) {
-    const branch: BranchInfo = await tx.branch.findUniqueOrThrow({
-      where: { tenantId_id: { tenantId: session.tenantId, id: branchId } },
-    });
-    lineage.push({ ...branch, toDepth });
-    toDepth = branch.forkDepth;
-    branchId = branch.parentBranchId;
-  }
-  return lineage;
-}
-
-/** The whole trees that the given branches stand in. */
-async function readTrees(
-  tx: PrismaTransaction,
-  tenantId: string,
-  touched: readonly string[],
-): Promise<Map<string, BranchInfo>> {
-  const found = new Map<string, BranchInfo>();
-  const collect = async (
-    where: (ids: string[]) => object,
-    wanted: readonly string[],
-  ): Promise<BranchInfo[]> => {
-    const added: BranchInfo[] = [];
-    for (const ids of chunks(wanted)) {
-      for (const row of await tx.branch.findMany({ where: { tenantId, ...where(ids) } })) {
-        if (found.has(row.id)) continue;
-        found.set(row.id, row);
-        added.push(row);
-      }
-    }
-    return added;
-  };
-  let upwards: readonly string[] = touched;
-  while (upwards.length > 0) {
-    const added = await collect((ids) => ({ id: { in: ids } }), upwards);
-    upwards = added.flatMap((branch) => branch.parentBranchId ?? []);
-  }
-  let downwards = [...found.keys()];
-  while (downwards.length > 0) {
-    const added = await collect((ids) => ({ parentBranchId: { in: ids } }), downwards);
-    downwards = added.map((branch) => branch.id);
-  }
-  return found;
+  erasedTurns += await eraseUnplaced(sql, tenantId, touched.unplaced, pause);
+  await eraseRows(sql, session, pause);
+  return { erasedTurns, keptTurns: keptOfThread(session, branches, keptDepth) };
 }
 
 /** How deep each branch is reached by sessions other than this one. */
 async function keptDepths(
-  tx: PrismaTransaction,
-  session: SessionRow,
-  branches: ReadonlyMap<string, BranchInfo>,
+  sql: Sql,
+  { tenantId, id }: SessionRow,
+  branches: ReadonlyMap<string, TreeBranch>,
+  pause: Pause,
 ): Promise<Map<string, number>> {
-  const { tenantId, id } = session;
   const kept = new Map<string, number>();
-  const keep = (branchId: string | null, depth: number | null) => {
-    if (branchId === null || depth === null || !branches.has(branchId)) return;
-    kept.set(branchId, Math.max(kept.get(branchId) ?? 0, depth));
+  const keep = (branchId: string, depth: number) => {
+    if (branches.has(branchId)) kept.set(branchId, Math.max(kept.get(branchId) ?? 0, depth));
   };
-  for (const ids of chunks([...branches.keys()])) {
-    const heads = await tx.session.groupBy({
-      by: ["headBranchId"],
-      where: { tenantId, id: { not: id }, headBranchId: { in: ids } },
-      _max: { headDepth: true },
-    });
-    for (const head of heads) keep(head.headBranchId, head._max.headDepth);
-    const written = await tx.turn.groupBy({
-      by: ["branchId", "sessionId"],
-      where: { tenantId, sessionId: { not: id }, branchId: { in: ids } },
-      _max: { depth: true },
-    });
-    const writerIds = written.map((entry) => entry.sessionId);
-    const writers = await existingSessions(tx, tenantId, writerIds);
-    for (const entry of written) if (writers.has(entry.sessionId)) keep(entry.branchId, entry._max.depth);
-  }
-  for (const ids of chunks(await unplacedParents(tx, tenantId, { not: id }))) {
-    const parents = await tx.turn.findMany({
-      where: { tenantId, id: { in: ids } },
-      select: { branchId: true, depth: true },
-    });
-    for (const parent of parents) keep(parent.branchId, parent.depth);
+  const ids = [...branches.keys()];
+  for (let at = 0; at < ids.length; at += lookTurns, await pause()) {
+    const some = ids.slice(at, at + lookTurns);
+    const heads = await sql.query(
+      `SELECT head_branch_id, MAX(head_depth) FROM sessions WHERE tenant_id = ? AND id <> ? AND head_branch_id IN (${list(some.length)}) GROUP BY head_branch_id`,
+      [tenantId, id, ...some],
+    );
+    for (const [branchId, depth] of heads) keep(branchId as string, Number(depth));
   }
   // A branch forks deeper than its parent did: from the deepest fork up, a branch is final before it is laid on its parent.
   for (const branch of [...branches.values()].sort((a, b) => b.forkDepth - a.forkDepth)) {
-    if ((kept.get(branch.id) ?? 0) > branch.forkDepth) keep(branch.parentBranchId, branch.forkDepth);
+    const known = Math.max(kept.get(branch.id) ?? 0, branch.forkDepth);
+    const depth = await deepestOfOthers(sql, tenantId, id, branch, known, pause);
+    if (depth > branch.forkDepth) {
+      keep(branch.id, depth);
+      if (branch.parentBranchId !== null) keep(branch.parentBranchId, branch.forkDepth);
+    }
   }
   return kept;
 }
 
-/** The parents of open and failed turns. Without its parent an open turn could not be completed. */
-async function unplacedParents(
-  tx: PrismaTransaction,
+/** The deepest turn of a branch that another session wrote, or that an open or failed turn of another one hangs off; looks no deeper than what is known. */
+async function deepestOfOthers(
+  sql: Sql,
   tenantId: string,
-  sessionId: string | { readonly not: string },
-): Promise<string[]> {
-  const where = { tenantId, branchId: null, sessionId, parentTurnId: { not: null } };
-  return (await tx.turn.groupBy({ by: ["parentTurnId"], where })).map((turn) => turn.parentTurnId!);
+  sessionId: string,
+  branch: TreeBranch,
+  known: number,
+  pause: Pause,
+): Promise<number> {
+  for (let to = branch.topDepth; to > known; to -= lookTurns, await pause()) {
+    const from = Math.max(known, to - lookTurns);
+    const [row] = await sql.query(selectDeepest, [tenantId, branch.id, from, to, sessionId, sessionId]);
+    if (row && row[0] !== null) return Number(row[0]);
+  }
+  return known;
 }
 
-async function existingSessions(
-  tx: PrismaTransaction,
+const selectDeepest = `SELECT MAX(t.depth) FROM turns t
+WHERE t.tenant_id = ? AND t.branch_id = ? AND t.depth > ? AND t.depth <= ? AND (
+  (t.session_id <> ? AND EXISTS (SELECT 1 FROM sessions s WHERE s.tenant_id = t.tenant_id AND s.id = t.session_id))
+  OR EXISTS (SELECT 1 FROM turns u WHERE u.tenant_id = t.tenant_id AND u.parent_turn_id = t.id AND u.branch_id IS NULL AND u.session_id <> ?))`;
+
+/** The turns of a branch above a depth, with all that hangs off them. */
+async function eraseAbove(
+  sql: Sql,
   tenantId: string,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (const some of chunks([...new Set(ids)])) {
-    const rows = await tx.session.findMany({ where: { tenantId, id: { in: some } }, select: { id: true } });
-    for (const row of rows) found.add(row.id);
+  branch: TreeBranch,
+  keptDepth: number,
+  pause: Pause,
+): Promise<number> {
+  let turns = 0;
+  for (let to = branch.topDepth; to > keptDepth; to -= deleteRows, await pause()) {
+    const range = [tenantId, branch.id, Math.max(keptDepth, to - deleteRows), to];
+    await sql.execute(deleteModelCalls, [tenantId, ...range]);
+    await sql.execute(deleteRange("messages"), range);
+    await sql.execute(deleteRange("compactions"), range);
+    turns += await sql.execute(deleteRange("turns"), range);
   }
-  return found;
+  return turns;
 }
+
+const deleteRange = (table: string) =>
+  `DELETE FROM ${table} WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?`;
+
+const deleteModelCalls = `DELETE FROM model_calls WHERE tenant_id = ? AND turn_id IN
+(SELECT id FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
 
 /** Turns of the session that never got a place: open and failed ones. */
-async function eraseUnplaced(tx: PrismaTransaction, tenantId: string, sessionId: string): Promise<number> {
-  const where = { tenantId, sessionId, branchId: null };
-  const turns = await tx.turn.findMany({ where, select: { id: true } });
-  for (const ids of chunks(turns.map((turn) => turn.id))) {
-    await tx.messageRow.deleteMany({ where: { tenantId, turnId: { in: ids } } });
-    await tx.compaction.deleteMany({ where: { tenantId, anchorTurnId: { in: ids } } });
+async function eraseUnplaced(
+  sql: Sql,
+  tenantId: string,
+  turnIds: readonly string[],
+  pause: Pause,
+): Promise<number> {
+  for (let at = 0; at < turnIds.length; at += deleteRows, await pause()) {
+    const some = turnIds.slice(at, at + deleteRows);
+    const within = `IN (${list(some.length)})`;
+    for (const [table, column] of [
+      ["messages", "turn_id"],
+      ["compactions", "anchor_turn_id"],
+      ["model_calls", "turn_id"],
+      ["turns", "id"],
+    ])
+      await sql.execute(`DELETE FROM ${table} WHERE tenant_id = ? AND ${column} ${within}`, [
+        tenantId,
+        ...some,
+      ]);
   }
-  return (await tx.turn.deleteMany({ where })).count;
+  return turnIds.length;
 }
 
-function chunks<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, index) =>
-    items.slice(index * chunkSize, (index + 1) * chunkSize),
+/** The session itself, and what is only of it. */
+async function eraseRows(sql: Sql, session: SessionRow, pause: Pause): Promise<void> {
+  const { tenantId, id: sessionId, forkedFromSessionId } = session;
+  for (const [table, key] of [
+    ["head_moves", "sequence"],
+    ["session_aliases", "alias"],
+    ["stored_answers", "(method, request_id)"],
+    ["receipts", "id"],
+    ["context_pins", "(model, role)"],
+  ] as const) {
+    const columns = key.replaceAll(/[()]/g, "");
+    const text = `DELETE FROM ${table} WHERE tenant_id = ? AND session_id = ? AND ${key} IN (SELECT ${columns} FROM ${table} WHERE tenant_id = ? AND session_id = ? LIMIT ${deleteRows})`;
+    let deleted = deleteRows;
+    for (; deleted === deleteRows; await pause())
+      deleted = await sql.execute(text, [tenantId, sessionId, tenantId, sessionId]);
+  }
+  await sql.execute("DELETE FROM sessions WHERE tenant_id = ? AND id = ?", [tenantId, sessionId]);
+  if (forkedFromSessionId !== null)
+    await sql.execute(
+      "UPDATE sessions SET fork_count = fork_count - 1 WHERE tenant_id = ? AND id = ? AND fork_count > 0",
+      [tenantId, forkedFromSessionId],
+    );
+  await sql.execute(
+    "INSERT INTO erasure_epochs (tenant_id, epoch) VALUES (?, 1) ON CONFLICT (tenant_id) DO UPDATE SET epoch = erasure_epochs.epoch + 1",
+    [tenantId],
   );
+}
+
+/** How many turns of the session's thread stay. */
+function keptOfThread(
+  session: SessionRow,
+  branches: ReadonlyMap<string, TreeBranch>,
+  keptDepth: (branch: TreeBranch) => number,
+): number {
+  let turns = 0;
+  let toDepth = session.headDepth;
+  let branch = branches.get(session.headBranchId ?? "");
+  while (branch) {
+    turns += Math.max(0, Math.min(keptDepth(branch), toDepth) - branch.forkDepth);
+    toDepth = branch.forkDepth;
+    branch = branches.get(branch.parentBranchId ?? "");
+  }
+  return turns;
 }

@@ -1,21 +1,26 @@
 import type { Dialect, Sql, SqlRow } from "../sql.js";
 
 /** How a session, `s`, is found by a name: by its label, else by its id, else by an alias. */
-const lookups = [
+const conditions = [
   "s.label = ?",
   "s.id = ?",
   "s.id = (SELECT a.session_id FROM session_aliases a WHERE a.tenant_id = s.tenant_id AND a.alias = ?)",
 ];
 
-/** The first row of a SELECT that ends in `WHERE s.tenant_id = ? AND`. */
+/** The ways to look a session up with a SELECT that ends in `WHERE s.tenant_id = ? AND`. Made once: long texts are slow to compare. */
+export function sessionLookups(select: string): readonly string[] {
+  return conditions.map((where) => `${select} ${where}`);
+}
+
+/** The first row that one of the lookups finds. */
 export async function findSessionRow(
   sql: Sql,
-  select: string,
+  lookups: readonly string[],
   tenantId: string,
   name: string,
 ): Promise<SqlRow | undefined> {
-  for (const where of lookups) {
-    const [row] = await sql.query(`${select} ${where}`, [tenantId, name]);
+  for (const lookup of lookups) {
+    const [row] = await sql.query(lookup, [tenantId, name]);
     if (row) return row;
   }
   return undefined;

@@ -45,11 +45,17 @@ async function lookUp(
   wanted: readonly string[],
 ): Promise<Map<string, SessionHead>> {
   if (wanted.length === 0) return new Map();
-  const direct = await select(
-    sql,
-    `tenant_id = ? AND (label IN (${list(wanted.length)}) OR id IN (${list(wanted.length)}))`,
-    [tenantId, ...wanted, ...wanted],
-  );
+  const ids = wanted.filter(looksLikeUuid);
+  const labels = ids.length === 0 ? wanted : wanted.filter((name) => !looksLikeUuid(name));
+  const isNamed = [
+    ...(labels.length > 0 ? [`label IN (${list(labels.length)})`] : []),
+    ...(ids.length > 0 ? [`id IN (${list(ids.length)})`] : []),
+  ];
+  const direct = await select(sql, `tenant_id = ? AND (${isNamed.join(" OR ")})`, [
+    tenantId,
+    ...labels,
+    ...ids,
+  ]);
   const found = byId(direct);
   for (const session of direct) found.set(session.label, session);
   const missing = wanted.filter((name) => !found.has(name));
@@ -59,8 +65,10 @@ async function lookUp(
     [tenantId, ...missing],
   );
   if (aliases.length === 0) return found;
-  const ids = aliases.map(([, sessionId]) => sessionId as string);
-  const owners = byId(await select(sql, `tenant_id = ? AND id IN (${list(ids.length)})`, [tenantId, ...ids]));
+  const ownerIds = aliases.map(([, sessionId]) => sessionId as string);
+  const owners = byId(
+    await select(sql, `tenant_id = ? AND id IN (${list(ownerIds.length)})`, [tenantId, ...ownerIds]),
+  );
   for (const [alias, sessionId] of aliases) {
     const owner = owners.get(sessionId as string);
     if (owner) found.set(alias as string, owner);

@@ -1,5 +1,5 @@
 import type * as models from "../gen/sqlite/models.js";
-import { asBigInt, asBuffer, placeholders, type SqlRow, type SqlValue } from "../sql.js";
+import { asBigInt, asBuffer, type Dialect, placeholders, type SqlRow, type SqlValue } from "../sql.js";
 
 export type SessionRow = models.SessionModel;
 export type TurnRow = models.TurnModel;
@@ -9,6 +9,7 @@ export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 export type CompactionRow = models.CompactionModel;
 export type PinRow = models.ContextPinModel;
+export type ModelCallRow = models.ModelCallModel;
 
 /** What a write needs to know of the turn it is written under. */
 export type ParentTurn = Pick<
@@ -39,10 +40,19 @@ export type SessionMemory = Pick<
 type Kind = "text" | "int" | "bigint" | "bytes";
 type Columns<Row> = readonly (readonly [key: keyof Row & string, column: string, kind: Kind])[];
 
+/**
+ * A statement that fails undoes what it did, unless it is told not to: SQLite keeps a copy of every page that it changes for that, in
+ * a temporary file when they are many. Here the whole transaction is undone.
+ */
+const insertInto: Readonly<Record<Dialect, string>> = {
+  sqlite: "INSERT OR FAIL INTO",
+  postgresql: "INSERT INTO",
+};
+
 /** A table for hand-written SQL: which column holds which property of its row. */
 export class TableShape<Row> {
   readonly columnList: string;
-  private readonly inserts: (string | undefined)[] = [];
+  private readonly inserts: Record<Dialect, (string | undefined)[]> = { sqlite: [], postgresql: [] };
 
   constructor(
     readonly table: string,
@@ -57,11 +67,11 @@ export class TableShape<Row> {
   }
 
   /** An INSERT of so many rows. Made once for each count: the texts are long, and the same few are used again and again. */
-  insertSql(rows: number): string {
-    let text = this.inserts[rows];
+  insertSql(rows: number, dialect: Dialect): string {
+    let text = this.inserts[dialect][rows];
     if (text === undefined) {
-      text = `INSERT INTO ${this.table} (${this.columnList}) VALUES ${placeholders(rows, this.columns.length)}`;
-      this.inserts[rows] = text;
+      text = `${insertInto[dialect]} ${this.table} (${this.columnList}) VALUES ${placeholders(rows, this.columns.length)}`;
+      this.inserts[dialect][rows] = text;
     }
     return text;
   }
@@ -178,6 +188,22 @@ export const turnShape = new TableShape<TurnRow>("turns", [
   ["createdUs", "created_us", "bigint"],
   ["completedUs", "completed_us", "bigint"],
   ["assemblyId", "assembly_id", "text"],
+  ["modelCallCount", "model_call_count", "int"],
+]);
+
+export const modelCallShape = new TableShape<ModelCallRow>("model_calls", [
+  ["tenantId", "tenant_id", "text"],
+  ["turnId", "turn_id", "text"],
+  ["sequence", "sequence", "int"],
+  ["model", "model", "text"],
+  ["provider", "provider", "text"],
+  ["assemblyId", "assembly_id", "text"],
+  ["inputTokens", "input_tokens", "bigint"],
+  ["outputTokens", "output_tokens", "bigint"],
+  ["cachedInputTokens", "cached_input_tokens", "bigint"],
+  ["cacheWriteTokens", "cache_write_tokens", "bigint"],
+  ["reasoningTokens", "reasoning_tokens", "bigint"],
+  ["createdUs", "created_us", "bigint"],
 ]);
 
 export const messageShape = new TableShape<MessageRow>("messages", [
@@ -246,6 +272,7 @@ export const compactionShape = new TableShape<CompactionRow>("compactions", [
   ["floorsJson", "floors_json", "text"],
   ["failuresJson", "failures_json", "text"],
   ["wire", "wire", "bytes"],
+  ["wordsJson", "words_json", "text"],
   ["createdUs", "created_us", "bigint"],
   ["appliedUs", "applied_us", "bigint"],
 ]);

@@ -1,36 +1,28 @@
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
-import { groupBy } from "../group-by.js";
+import { deleteInSlices } from "../delete-in-slices.js";
 import { inSlices } from "../in-slices.js";
-import type { Dialect } from "../sql.js";
+import type { Dialect, Sql } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { findAnswer, idempotentWrite, type WriteKey } from "../stored-answers.js";
-import { aliasesOf, findSessionRow } from "./find-session.js";
+import { findAnswer, idempotentSqlWrite, idempotentWrite, type WriteKey } from "../stored-answers.js";
+import { type Erasure, eraseSession } from "./erase-session.js";
+import { aliasesOf, findSessionRow, sessionLookups } from "./find-session.js";
+import { listSessionRows, type SessionFilter, type StoredSession, storedSession } from "./list-sessions.js";
 import { type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
 import { erasureLock } from "./write-turns.js";
 
-const erasureLocks = {
-  shared: erasureLock("pg_advisory_xact_lock_shared", "$1"),
-  exclusive: erasureLock("pg_advisory_xact_lock", "$1"),
-};
+const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
+const takeErasureLock = erasureLock("pg_advisory_xact_lock", "?");
 
+const plainLookups = sessionLookups(
+  `SELECT ${sessionShape.columnsOf("s")} FROM sessions s WHERE s.tenant_id = ? AND`,
+);
+const namedLookups: Readonly<Record<Dialect, readonly string[]>> = {
+  sqlite: sessionLookups(selectNamed("sqlite")),
+  postgresql: sessionLookups(selectNamed("postgresql")),
+};
 const lockSessionSql = "SELECT 1 FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
 const lockNameSql = "SELECT pg_advisory_xact_lock(hashtextextended('quire-name/' || CAST($1 AS TEXT), 0))";
-
-/** A session with its other names. */
-export interface StoredSession {
-  readonly row: SessionRow;
-  readonly aliases: readonly string[];
-}
-
-export interface SessionFilter {
-  readonly labelPrefix: string;
-  readonly parentSessionId: string;
-  readonly taskStatus: string;
-  /** Sessions made before this one. */
-  readonly beforeId: string;
-  readonly limit: number;
-}
 
 /** Sessions as they are stored. */
 export class SessionStore {
@@ -39,44 +31,17 @@ export class SessionStore {
   /** By label, then by id, then by alias. */
   async find(tenantId: string, name: string): Promise<StoredSession | undefined> {
     const { sqlReader: sql, dialect } = this.database;
-    const select = `SELECT ${sessionShape.columnsOf("s")}, ${aliasesOf[dialect]} FROM sessions s WHERE s.tenant_id = ? AND`;
-    const found = await this.reading(() => findSessionRow(sql, select, tenantId, name));
-    if (!found) return undefined;
-    const aliases = JSON.parse((found[sessionShape.columns.length] as string | null) ?? "[]") as string[];
-    return { row: sessionShape.read(found)!, aliases };
+    const found = await this.reading(() => findSessionRow(sql, namedLookups[dialect], tenantId, name));
+    return found && storedSession(found);
   }
 
   async list(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
-    return inSlices(filter.limit, (limit, last: StoredSession | undefined) =>
-      this.listSlice(tenantId, { ...filter, limit, beforeId: last?.row.id ?? filter.beforeId }),
+    return this.reading(() =>
+      inSlices(filter.limit, (limit, last: StoredSession | undefined) => {
+        const beforeId = last?.row.id ?? filter.beforeId;
+        return listSessionRows(this.database.sqlReader, tenantId, { ...filter, limit, beforeId });
+      }),
     );
-  }
-
-  private async listSlice(tenantId: string, filter: SessionFilter): Promise<StoredSession[]> {
-    return this.reading(async (client) => {
-      const rows = await client.session.findMany({
-        where: {
-          tenantId,
-          ...(filter.beforeId ? { id: { lt: filter.beforeId } } : {}),
-          ...(filter.labelPrefix ? { label: beginsWith(filter.labelPrefix, this.database.dialect) } : {}),
-          ...(filter.parentSessionId ? { parentSessionId: filter.parentSessionId } : {}),
-          ...(filter.taskStatus ? { taskStatus: filter.taskStatus } : {}),
-        },
-        // A page of sessions with all their tools could be a gigabyte.
-        omit: { toolsJson: true },
-        orderBy: { id: "desc" },
-        take: filter.limit,
-      });
-      const aliases = await client.sessionAlias.findMany({
-        where: { tenantId, sessionId: { in: rows.map((row) => row.id) } },
-        orderBy: { alias: "asc" },
-      });
-      const bySession = groupBy(aliases, ({ sessionId }) => sessionId);
-      return rows.map((row) => ({
-        row: { ...row, toolsJson: null },
-        aliases: (bySession.get(row.id) ?? []).map(({ alias }) => alias),
-      }));
-    });
   }
 
   async headMoves(
@@ -101,7 +66,6 @@ export class SessionStore {
     work: (
       session: SessionTransaction,
     ) => Promise<{ readonly answer: Answer; readonly sessionId: string | null }>,
-    lock: "shared" | "exclusive" = "shared",
     lockedSessionId?: string,
   ): Promise<Answer> {
     const sessionIn = (tx: PrismaTransaction) =>
@@ -112,7 +76,7 @@ export class SessionStore {
         key,
         createdUs,
         (tx) => work(sessionIn(tx)),
-        (tx) => sessionIn(tx).takeLocks(lock, lockedSessionId),
+        (tx) => sessionIn(tx).takeLocks(lockedSessionId),
       );
     } catch (error) {
       // Done again, with the session locked before it is read.
@@ -121,8 +85,27 @@ export class SessionStore {
           ? error.cause.sessionId
           : undefined;
       if (changed === undefined || changed === lockedSessionId) throw error;
-      return this.write(key, createdUs, work, lock, changed);
+      return this.write(key, createdUs, work, changed);
     }
+  }
+
+  /** Erases a session, while nobody else writes. */
+  async erase<Answer>(
+    key: WriteKey<Answer>,
+    createdUs: bigint,
+    name: string,
+    answer: (sessionId: string, erasure: Erasure) => Answer,
+  ): Promise<Answer> {
+    const { tenantId } = key;
+    const lock = async (sql: Sql) => {
+      if (sql.dialect === "postgresql") await sql.execute(takeErasureLock, [tenantId]);
+    };
+    return idempotentSqlWrite(this.database, key, createdUs, lock, async (sql) => {
+      const found = await findSessionRow(sql, plainLookups, tenantId, name);
+      if (!found) throw sessionNotFound(name);
+      const session = sessionShape.read(found)!;
+      return answer(session.id, await eraseSession(sql, session));
+    });
   }
 
   /** Whether this very request, or another under its id, was answered before. */
@@ -131,11 +114,10 @@ export class SessionStore {
   }
 
   /** Removes stored answers that are older. */
-  async forgetAnswers(olderThanUs: bigint): Promise<number> {
-    const { count } = await this.database.transaction((tx) =>
-      tx.storedAnswer.deleteMany({ where: { createdUs: { lt: olderThanUs } } }),
-    );
-    return count;
+  async forgetAnswers(olderThanUs: bigint, stop?: AbortSignal): Promise<number> {
+    const key = ["tenant_id", "method", "request_id"];
+    const old = { table: "stored_answers", key, column: "created_us", olderThanUs };
+    return deleteInSlices(this.database, old, stop);
   }
 
   private async reading<T>(work: (client: PrismaTransaction) => Promise<T>): Promise<T> {
@@ -165,9 +147,9 @@ export class SessionTransaction {
   ) {}
 
   /** The locks that come before every read. SQLite has one writer, and needs none. */
-  async takeLocks(erasure: "shared" | "exclusive", sessionId: string | undefined): Promise<void> {
+  async takeLocks(sessionId: string | undefined): Promise<void> {
     if (this.dialect === "sqlite") return;
-    await this.tx.$executeRawUnsafe(erasureLocks[erasure], this.tenantId);
+    await this.tx.$executeRawUnsafe(shareErasureLock, this.tenantId);
     if (sessionId !== undefined) await this.lockSession(sessionId);
   }
 
@@ -280,15 +262,6 @@ export class SessionTransaction {
   }
 }
 
-/**
- * Compares bytes on both databases. SQLite's LIKE would ignore case, but a range does not, and it uses the index; of
- * PostgreSQL a range would mean what the database's collation says.
- */
-function beginsWith(prefix: string, dialect: Dialect) {
-  if (dialect === "postgresql") return { startsWith: prefix.replaceAll(/[\\%_]/g, "\\$&") };
-  return { gte: prefix, lt: `${prefix}\u{10ffff}` };
-}
-
 async function findRow(
   client: PrismaTransaction,
   tenantId: string,
@@ -299,6 +272,10 @@ async function findRow(
     (await client.session.findFirst({ where: { tenantId, id: name } })) ??
     findByAlias(client, tenantId, name)
   );
+}
+
+function selectNamed(dialect: Dialect): string {
+  return `SELECT ${sessionShape.columnsOf("s")}, ${aliasesOf[dialect]} FROM sessions s WHERE s.tenant_id = ? AND`;
 }
 
 async function readAliases(

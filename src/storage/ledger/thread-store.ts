@@ -1,13 +1,16 @@
 import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
 import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
+import type { StoredTurn } from "../../domain/stored-turn.js";
 import type { Database } from "../database.js";
 import { inSlices } from "../in-slices.js";
-import { asBuffer, type SqlRow } from "../sql.js";
+import { asBuffer, list, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { findSessionRow } from "./find-session.js";
+import { findSessionRow, sessionLookups } from "./find-session.js";
 import {
   type MessageRow,
+  type ModelCallRow,
+  modelCallShape,
   type ParentTurn,
   type PinRow,
   parentShape,
@@ -45,14 +48,6 @@ export function isOnThread(
   );
 }
 
-/** The messages of one turn, in wire form: one piece per write call. */
-export interface StoredTurnMessages {
-  readonly turnId: string;
-  readonly depth: number;
-  readonly wires: readonly Buffer[];
-  readonly indexes: readonly string[];
-}
-
 /** A session, the turn at its head, and the tenant's erasure epoch. */
 export interface FoundThread {
   readonly session: SessionHead;
@@ -87,14 +82,16 @@ export class ThreadStore {
     tenantId: string,
     name: string,
   ): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
-    const row = await this.reading(() => findSessionRow(this.database.sqlReader, selectHead, tenantId, name));
+    const row = await this.reading(() =>
+      findSessionRow(this.database.sqlReader, headLookups, tenantId, name),
+    );
     return row && { session: sessionHeadShape.read(row)!, epoch: epochOf(row) };
   }
 
   /** The same with the turn at the head, which is missing in a session without turns. */
   async findThread(tenantId: string, name: string): Promise<FoundThread | undefined> {
     const row = await this.reading(() =>
-      findSessionRow(this.database.sqlReader, selectThread, tenantId, name),
+      findSessionRow(this.database.sqlReader, threadLookups, tenantId, name),
     );
     return (
       row && {
@@ -125,6 +122,28 @@ export class ThreadStore {
     );
   }
 
+  /** What the index says of a turn's messages: one text per write call. */
+  async findIndexes(tenantId: string, turnId: string): Promise<string[]> {
+    const rows = await this.query(selectIndexes, [tenantId, turnId]);
+    return rows.map(([indexJson]) => indexJson as string);
+  }
+
+  /** The model calls of turns, in order; of each turn the first ones. */
+  async findCalls(
+    tenantId: string,
+    turnIds: readonly string[],
+    maxOfEach = Number.MAX_SAFE_INTEGER,
+  ): Promise<ModelCallRow[]> {
+    const calls: ModelCallRow[] = [];
+    for (let at = 0; at < turnIds.length; at += turnsPerRead) {
+      if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+      const some = turnIds.slice(at, at + turnsPerRead);
+      const rows = await this.query(selectCalls(some.length), [tenantId, maxOfEach, ...some]);
+      for (const row of rows) calls.push(modelCallShape.read(row)!);
+    }
+    return calls;
+  }
+
   /** The context that a session last sent to a model in a role. */
   async findPin(
     tenantId: string,
@@ -152,14 +171,14 @@ export class ThreadStore {
   }
 
   /** The messages of a run of turns, the oldest first. */
-  async readSegment(tenantId: string, segment: ThreadSegment): Promise<StoredTurnMessages[]> {
+  async readSegment(tenantId: string, segment: ThreadSegment): Promise<StoredTurn[]> {
     const rows = await this.query(selectSegment, [
       tenantId,
       segment.branchId,
       segment.fromDepth,
       segment.toDepth,
     ]);
-    const turns: StoredTurnMessages[] = [];
+    const turns: StoredTurn[] = [];
     for (const [turnId, depth, indexJson, wire] of rows) {
       const last = turns.at(-1);
       if (last?.turnId === turnId) {
@@ -252,11 +271,21 @@ export class ThreadStore {
   }
 }
 
+/** The calls of so many turns are read at once: SQLite answers in this thread. */
+const turnsPerRead = 32;
+const selectCalls = (turns: number) =>
+  `SELECT ${modelCallShape.columnList} FROM model_calls WHERE tenant_id = ? AND sequence < CAST(? AS BIGINT) AND turn_id IN (${list(turns)}) ORDER BY turn_id, sequence`;
+const selectIndexes =
+  "SELECT index_json FROM messages WHERE tenant_id = ? AND turn_id = ? ORDER BY first_index";
 const epochColumn = sessionHeadShape.columns.length;
 const memoryColumn = epochColumn + 1 + parentShape.columns.length;
 const withEpoch = "FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id";
-const selectHead = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`;
-const selectThread = `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`;
+const headLookups = sessionLookups(
+  `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`,
+);
+const threadLookups = sessionLookups(
+  `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`,
+);
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
 const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ?`;
 const selectSegment =

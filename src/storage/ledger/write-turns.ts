@@ -1,6 +1,6 @@
 import type { Database } from "../database.js";
 import { groupBy } from "../group-by.js";
-import { asBuffer, list, type Sql, type SqlValue } from "../sql.js";
+import { asBuffer, type Dialect, list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, failsAll, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
@@ -11,7 +11,9 @@ import {
   type HeadMoveRow,
   headMoveShape,
   type MessageRow,
+  type ModelCallRow,
   messageShape,
+  modelCallShape,
   type ParentTurn,
   type PinRow,
   parentShape,
@@ -40,6 +42,7 @@ export interface TurnState {
 export interface TurnChange<Answer> {
   readonly turn: TurnRow;
   readonly messages?: MessageRow | undefined;
+  readonly calls?: readonly ModelCallRow[];
   readonly branch?: BranchRow | undefined;
   /** Places the earlier messages of the turn on its branch. */
   readonly placeMessages?: boolean;
@@ -90,6 +93,8 @@ export class TurnWriter {
 }
 
 const largeBytes = 1024 * 1024;
+/** Databases bound the values of one statement, and a write may report many calls. */
+const callsPerInsert = 64;
 
 const tenantOf = (write: AnyWrite) => write.key.tenantId;
 
@@ -99,6 +104,7 @@ class TurnBatch {
   private readonly newTurns: TurnRow[] = [];
   private readonly changedTurns: TurnRow[] = [];
   private readonly messages: MessageRow[] = [];
+  private readonly calls: ModelCallRow[] = [];
   private readonly branches: BranchRow[] = [];
   private readonly headMoves: { readonly move: HeadMoveRow; readonly turn: TurnRow }[] = [];
   private readonly answers: StoredAnswerRow[] = [];
@@ -228,6 +234,7 @@ class TurnBatch {
   private take(write: AnyWrite, change: TurnChange<unknown>): void {
     (write.target.kind === "session" ? this.newTurns : this.changedTurns).push(change.turn);
     if (change.messages) this.messages.push(change.messages);
+    for (const call of change.calls ?? []) this.calls.push(call);
     if (change.branch) this.branches.push(change.branch);
     if (change.placeMessages) this.placed.push(change.turn);
     if (change.pin) this.pins.push(change.pin);
@@ -285,6 +292,8 @@ class TurnBatch {
     await this.insert(turnShape, this.newTurns, "");
     await this.insert(turnShape, this.changedTurns, upsertTurn);
     await this.insert(messageShape, this.messages, "");
+    for (let at = 0; at < this.calls.length; at += callsPerInsert)
+      await this.insert(modelCallShape, this.calls.slice(at, at + callsPerInsert), "");
     await this.letOthersRun();
     for (const { branchId, depth, tenantId, id } of this.placed) {
       await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
@@ -301,7 +310,7 @@ class TurnBatch {
     if (rows.length === 0) return;
     const args: SqlValue[] = [];
     for (const row of rows) shape.args(row, args);
-    await this.sql.execute(shape.insertSql(rows.length) + onConflict, args);
+    await this.sql.execute(shape.insertSql(rows.length, this.sql.dialect) + onConflict, args);
   }
 
   /** Every move is conditional on the head it was planned from; one that no longer holds undoes the batch. */
@@ -312,7 +321,7 @@ class TurnBatch {
       const { tenantId, sessionId, sequence, createdUs } = move;
       args.push(tenantId, sessionId, sequence, turn.id, turn.branchId, turn.depth, createdUs);
     }
-    const moved = await this.sql.execute(moveHeadsSql(this.headMoves.length), args);
+    const moved = await this.sql.execute(moveHeadsSql(this.headMoves.length, this.sql.dialect), args);
     const isWhole = moved === this.headMoves.length;
     if (!isWhole) throw new Error("a session's head moved under the batch that had read it");
   }
@@ -339,11 +348,13 @@ const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE ten
 const placeCompactionsSql =
   "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";
 
-function moveHeadsSql(count: number): string {
+function moveHeadsSql(count: number, dialect: Dialect): string {
+  // As with inserts: nothing of a batch is kept when a statement of it fails.
+  const update = dialect === "sqlite" ? "UPDATE OR FAIL" : "UPDATE";
   const row =
     "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS BIGINT))";
   return `WITH moves (tenant_id, session_id, sequence, turn_id, branch_id, depth, moved_us) AS (VALUES ${Array(count).fill(row).join(",")})
-UPDATE sessions SET head_turn_id = moves.turn_id, head_branch_id = moves.branch_id, head_depth = moves.depth,
+${update} sessions SET head_turn_id = moves.turn_id, head_branch_id = moves.branch_id, head_depth = moves.depth,
   head_sequence = moves.sequence, updated_us = moves.moved_us
 FROM moves WHERE sessions.tenant_id = moves.tenant_id AND sessions.id = moves.session_id
   AND sessions.head_sequence = moves.sequence - 1`;

@@ -1,7 +1,8 @@
-import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
+import type { DescEnum, DescField } from "@bufbuild/protobuf";
+import { type FieldRules, rulesOf, type ValueRules } from "../../../contract/rules.js";
 import type { Checker } from "../checker.js";
-import { type FieldRules, rulesOf, type ValueRules } from "./rules.js";
 import { boolCheck, bytesCheck, enumCheck, numberCheck, textCheck, type ValueCheck } from "./value-checks.js";
+import { type SingleField, zeroOf } from "./zero-of.js";
 
 /** A walk over one value of a message: the value may be absent. */
 export type FieldCheck = (checker: Checker, value: unknown) => void;
@@ -27,25 +28,16 @@ export function fieldCheck(field: DescField, checkOf: CheckOf): FieldCheck | und
   }
 }
 
-type SingleField = DescField & { readonly fieldKind: "scalar" | "enum" };
-
 function singleField(field: SingleField, rules: FieldRules): FieldCheck | undefined {
   const { name } = field;
   const check = valueCheck(rules, field);
   if (!check && !rules.required) return undefined;
   const zero = zeroOf(field);
-  if (zero === undefined && (rules.required || rules.ignore))
+  if (Buffer.isBuffer(zero) && (rules.required || rules.ignore))
     throw new Error(`${field.parent.typeName}.${name}: what bytes may be is said by min_len`);
   const mayBeZero = rules.ignore === "IGNORE_IF_ZERO_VALUE";
   // Most fields of a request are left out, and then are "" or 0: what that comes to is settled once.
-  const problemOfZero =
-    zero === undefined
-      ? undefined
-      : rules.required
-        ? "is required"
-        : mayBeZero
-          ? undefined
-          : check?.(zero as never);
+  const problemOfZero = rules.required ? "is required" : mayBeZero ? undefined : check?.(zero as never);
   return (checker, value) => {
     if (value === undefined) {
       if (rules.required) checker.wrong(name, "is required");
@@ -54,14 +46,6 @@ function singleField(field: SingleField, rules: FieldRules): FieldCheck | undefi
     const problem = value === zero ? problemOfZero : check?.(value as never);
     if (problem !== undefined) checker.wrong(name, problem);
   };
-}
-
-/** What a field holds when nothing was sent; undefined for bytes, which are compared otherwise. */
-function zeroOf(field: SingleField): unknown {
-  if (field.fieldKind === "enum") return field.enum.values.find(({ number }) => number === 0)?.name;
-  if (field.scalar === ScalarType.BYTES) return undefined;
-  if (field.scalar === ScalarType.STRING) return "";
-  return field.scalar === ScalarType.BOOL ? false : 0;
 }
 
 function messageField(

@@ -1,23 +1,20 @@
 import type { DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { isRequiredOneof } from "../../../contract/rules.js";
 import { Checker } from "../checker.js";
 import { further } from "../further/further.js";
-import { messageDescriptor } from "./descriptors.js";
 import { type FieldCheck, fieldCheck, type MessageCheck } from "./field-check.js";
-import { isRequiredOneof } from "./rules.js";
 
 const compiled = new Map<string, MessageCheck | undefined>();
 
-/** The check of a message of the contract: the rules that the contract states for its fields, then what rules cannot say. */
-export function messageCheck(name: string): MessageCheck {
-  return compile(messageDescriptor(name)) ?? (() => undefined);
-}
-
-/** A check for all requests of a kind. It throws one error with all that it finds. */
-export function checked<Request extends object>(name: string): (request: Request) => void {
-  const check = messageCheck(name);
-  return (request) => {
+/**
+ * A check for all messages of a type: the rules that the contract states for their fields, then what rules cannot say. It throws
+ * one error with all that it finds.
+ */
+export function checked(type: DescMessage): (message: object) => void {
+  const check = compile(type) ?? (() => undefined);
+  return (message) => {
     const checker = new Checker();
-    check(checker, request as Readonly<Record<string, unknown>>);
+    check(checker, message as Readonly<Record<string, unknown>>);
     checker.done();
   };
 }

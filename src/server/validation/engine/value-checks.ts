@@ -1,5 +1,5 @@
 import type { DescEnum } from "@bufbuild/protobuf";
-import type { BytesRules, EnumRules, NumberRules, TextRules } from "./rules.js";
+import type { BytesRules, EnumRules, NumberRules, TextRules } from "../../../contract/rules.js";
 
 /** What is wrong with a value, in words that follow the field's name; undefined when nothing is. */
 export type ValueCheck<T> = (value: T) => string | undefined;

@@ -4,11 +4,13 @@ import type {
   UpdateSessionRequest,
 } from "../../../contract/gen/quire/v1/ledger_service.js";
 import type { SessionTools } from "../../../contract/gen/quire/v1/session.js";
+import { type AgentResult, TokenUsage } from "../../../contract/gen/quire/v1/turn.js";
+import { rulesNamed } from "../../../contract/rules.js";
 import { CompressionStrategy } from "../../../domain/context-settings.js";
 import type { Checker } from "../checker.js";
-import { rulesNamed } from "../engine/rules.js";
 import { checkOnce } from "./once.js";
 
+const usageKeys = Object.keys(TokenUsage.fromPartial({})) as readonly (keyof TokenUsage)[];
 const maxMessages = rulesNamed("AgentResult", "messages").repeated?.maxItems ?? Number.POSITIVE_INFINITY;
 
 export const ledgerChecks = {
@@ -24,6 +26,14 @@ export const ledgerChecks = {
   CompactRequest: (checker: Checker, { compressionStrategy }: CompactRequest) => {
     if (compressionStrategy === CompressionStrategy.WINDOW)
       checker.wrong("compression_strategy", "makes no compaction");
+  },
+  // A sum over a list.
+  AgentResult: (checker: Checker, { usage, modelCalls }: AgentResult) => {
+    if (!usage || modelCalls.length === 0) return;
+    const isSum = usageKeys.every(
+      (key) => usage[key] === modelCalls.reduce((sum, call) => sum + (call.usage?.[key] ?? 0), 0),
+    );
+    if (!isSum) checker.wrong("usage", "is not the sum of model_calls");
   },
   // Names once.
   SessionTools: (checker: Checker, { tools }: SessionTools) =>

@@ -83,6 +83,11 @@ export type Turn = Prisma.TurnModel
  */
 export type MessageRow = Prisma.MessageRowModel
 /**
+ * Model ModelCall
+ * What a model call of a turn cost, as it was reported.
+ */
+export type ModelCall = Prisma.ModelCallModel
+/**
  * Model HeadMove
  * The log of a session's head.
  */

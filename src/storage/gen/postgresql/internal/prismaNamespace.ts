@@ -405,6 +405,7 @@ export const ModelName = {
   Branch: 'Branch',
   Turn: 'Turn',
   MessageRow: 'MessageRow',
+  ModelCall: 'ModelCall',
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
@@ -432,7 +433,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1025,6 +1026,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.MessageRowCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.MessageRowCountAggregateOutputType> | number
+        }
+      }
+    }
+    ModelCall: {
+      payload: Prisma.$ModelCallPayload<ExtArgs>
+      fields: Prisma.ModelCallFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ModelCallFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ModelCallFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        findFirst: {
+          args: Prisma.ModelCallFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ModelCallFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        findMany: {
+          args: Prisma.ModelCallFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>[]
+        }
+        create: {
+          args: Prisma.ModelCallCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        createMany: {
+          args: Prisma.ModelCallCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ModelCallCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>[]
+        }
+        delete: {
+          args: Prisma.ModelCallDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        update: {
+          args: Prisma.ModelCallUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        deleteMany: {
+          args: Prisma.ModelCallDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ModelCallUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ModelCallUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>[]
+        }
+        upsert: {
+          args: Prisma.ModelCallUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModelCallPayload>
+        }
+        aggregate: {
+          args: Prisma.ModelCallAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateModelCall>
+        }
+        groupBy: {
+          args: Prisma.ModelCallGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ModelCallGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ModelCallCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ModelCallCountAggregateOutputType> | number
         }
       }
     }
@@ -2069,7 +2144,8 @@ export const TurnScalarFieldEnum = {
   chainHash: 'chainHash',
   createdUs: 'createdUs',
   completedUs: 'completedUs',
-  assemblyId: 'assemblyId'
+  assemblyId: 'assemblyId',
+  modelCallCount: 'modelCallCount'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -2087,6 +2163,24 @@ export const MessageRowScalarFieldEnum = {
 } as const
 
 export type MessageRowScalarFieldEnum = (typeof MessageRowScalarFieldEnum)[keyof typeof MessageRowScalarFieldEnum]
+
+
+export const ModelCallScalarFieldEnum = {
+  tenantId: 'tenantId',
+  turnId: 'turnId',
+  sequence: 'sequence',
+  model: 'model',
+  provider: 'provider',
+  assemblyId: 'assemblyId',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  cachedInputTokens: 'cachedInputTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  reasoningTokens: 'reasoningTokens',
+  createdUs: 'createdUs'
+} as const
+
+export type ModelCallScalarFieldEnum = (typeof ModelCallScalarFieldEnum)[keyof typeof ModelCallScalarFieldEnum]
 
 
 export const HeadMoveScalarFieldEnum = {
@@ -2151,6 +2245,7 @@ export const CompactionScalarFieldEnum = {
   floorsJson: 'floorsJson',
   failuresJson: 'failuresJson',
   wire: 'wire',
+  wordsJson: 'wordsJson',
   createdUs: 'createdUs',
   appliedUs: 'appliedUs'
 } as const
@@ -2526,6 +2621,7 @@ export type GlobalOmitConfig = {
   branch?: Prisma.BranchOmit
   turn?: Prisma.TurnOmit
   messageRow?: Prisma.MessageRowOmit
+  modelCall?: Prisma.ModelCallOmit
   headMove?: Prisma.HeadMoveOmit
   storedAnswer?: Prisma.StoredAnswerOmit
   erasureEpoch?: Prisma.ErasureEpochOmit

@@ -59,6 +59,7 @@ export const ModelName = {
   Branch: 'Branch',
   Turn: 'Turn',
   MessageRow: 'MessageRow',
+  ModelCall: 'ModelCall',
   HeadMove: 'HeadMove',
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
@@ -200,7 +201,8 @@ export const TurnScalarFieldEnum = {
   chainHash: 'chainHash',
   createdUs: 'createdUs',
   completedUs: 'completedUs',
-  assemblyId: 'assemblyId'
+  assemblyId: 'assemblyId',
+  modelCallCount: 'modelCallCount'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -218,6 +220,24 @@ export const MessageRowScalarFieldEnum = {
 } as const
 
 export type MessageRowScalarFieldEnum = (typeof MessageRowScalarFieldEnum)[keyof typeof MessageRowScalarFieldEnum]
+
+
+export const ModelCallScalarFieldEnum = {
+  tenantId: 'tenantId',
+  turnId: 'turnId',
+  sequence: 'sequence',
+  model: 'model',
+  provider: 'provider',
+  assemblyId: 'assemblyId',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  cachedInputTokens: 'cachedInputTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  reasoningTokens: 'reasoningTokens',
+  createdUs: 'createdUs'
+} as const
+
+export type ModelCallScalarFieldEnum = (typeof ModelCallScalarFieldEnum)[keyof typeof ModelCallScalarFieldEnum]
 
 
 export const HeadMoveScalarFieldEnum = {
@@ -282,6 +302,7 @@ export const CompactionScalarFieldEnum = {
   floorsJson: 'floorsJson',
   failuresJson: 'failuresJson',
   wire: 'wire',
+  wordsJson: 'wordsJson',
   createdUs: 'createdUs',
   appliedUs: 'appliedUs'
 } as const

@@ -82,6 +82,7 @@ export type CompactionMinAggregateOutputType = {
   floorsJson: string | null
   failuresJson: string | null
   wire: runtime.Bytes | null
+  wordsJson: string | null
   createdUs: bigint | null
   appliedUs: bigint | null
 }
@@ -114,6 +115,7 @@ export type CompactionMaxAggregateOutputType = {
   floorsJson: string | null
   failuresJson: string | null
   wire: runtime.Bytes | null
+  wordsJson: string | null
   createdUs: bigint | null
   appliedUs: bigint | null
 }
@@ -146,6 +148,7 @@ export type CompactionCountAggregateOutputType = {
   floorsJson: number
   failuresJson: number
   wire: number
+  wordsJson: number
   createdUs: number
   appliedUs: number
   _all: number
@@ -208,6 +211,7 @@ export type CompactionMinAggregateInputType = {
   floorsJson?: true
   failuresJson?: true
   wire?: true
+  wordsJson?: true
   createdUs?: true
   appliedUs?: true
 }
@@ -240,6 +244,7 @@ export type CompactionMaxAggregateInputType = {
   floorsJson?: true
   failuresJson?: true
   wire?: true
+  wordsJson?: true
   createdUs?: true
   appliedUs?: true
 }
@@ -272,6 +277,7 @@ export type CompactionCountAggregateInputType = {
   floorsJson?: true
   failuresJson?: true
   wire?: true
+  wordsJson?: true
   createdUs?: true
   appliedUs?: true
   _all?: true
@@ -391,6 +397,7 @@ export type CompactionGroupByOutputType = {
   floorsJson: string
   failuresJson: string
   wire: runtime.Bytes
+  wordsJson: string | null
   createdUs: bigint
   appliedUs: bigint | null
   _count: CompactionCountAggregateOutputType | null
@@ -446,6 +453,7 @@ export type CompactionWhereInput = {
   floorsJson?: Prisma.StringFilter<"Compaction"> | string
   failuresJson?: Prisma.StringFilter<"Compaction"> | string
   wire?: Prisma.BytesFilter<"Compaction"> | runtime.Bytes
+  wordsJson?: Prisma.StringNullableFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableFilter<"Compaction"> | bigint | number | null
 }
@@ -478,6 +486,7 @@ export type CompactionOrderByWithRelationInput = {
   floorsJson?: Prisma.SortOrder
   failuresJson?: Prisma.SortOrder
   wire?: Prisma.SortOrder
+  wordsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrderInput | Prisma.SortOrder
 }
@@ -514,6 +523,7 @@ export type CompactionWhereUniqueInput = Prisma.AtLeast<{
   floorsJson?: Prisma.StringFilter<"Compaction"> | string
   failuresJson?: Prisma.StringFilter<"Compaction"> | string
   wire?: Prisma.BytesFilter<"Compaction"> | runtime.Bytes
+  wordsJson?: Prisma.StringNullableFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableFilter<"Compaction"> | bigint | number | null
 }, "tenantId_id">
@@ -546,6 +556,7 @@ export type CompactionOrderByWithAggregationInput = {
   floorsJson?: Prisma.SortOrder
   failuresJson?: Prisma.SortOrder
   wire?: Prisma.SortOrder
+  wordsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.CompactionCountOrderByAggregateInput
@@ -586,6 +597,7 @@ export type CompactionScalarWhereWithAggregatesInput = {
   floorsJson?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
   failuresJson?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
   wire?: Prisma.BytesWithAggregatesFilter<"Compaction"> | runtime.Bytes
+  wordsJson?: Prisma.StringNullableWithAggregatesFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableWithAggregatesFilter<"Compaction"> | bigint | number | null
 }
@@ -618,6 +630,7 @@ export type CompactionCreateInput = {
   floorsJson: string
   failuresJson: string
   wire: runtime.Bytes
+  wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
 }
@@ -650,6 +663,7 @@ export type CompactionUncheckedCreateInput = {
   floorsJson: string
   failuresJson: string
   wire: runtime.Bytes
+  wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
 }
@@ -682,6 +696,7 @@ export type CompactionUpdateInput = {
   floorsJson?: Prisma.StringFieldUpdateOperationsInput | string
   failuresJson?: Prisma.StringFieldUpdateOperationsInput | string
   wire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
@@ -714,6 +729,7 @@ export type CompactionUncheckedUpdateInput = {
   floorsJson?: Prisma.StringFieldUpdateOperationsInput | string
   failuresJson?: Prisma.StringFieldUpdateOperationsInput | string
   wire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
@@ -746,6 +762,7 @@ export type CompactionCreateManyInput = {
   floorsJson: string
   failuresJson: string
   wire: runtime.Bytes
+  wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
 }
@@ -778,6 +795,7 @@ export type CompactionUpdateManyMutationInput = {
   floorsJson?: Prisma.StringFieldUpdateOperationsInput | string
   failuresJson?: Prisma.StringFieldUpdateOperationsInput | string
   wire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
@@ -810,6 +828,7 @@ export type CompactionUncheckedUpdateManyInput = {
   floorsJson?: Prisma.StringFieldUpdateOperationsInput | string
   failuresJson?: Prisma.StringFieldUpdateOperationsInput | string
   wire?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
@@ -847,6 +866,7 @@ export type CompactionCountOrderByAggregateInput = {
   floorsJson?: Prisma.SortOrder
   failuresJson?: Prisma.SortOrder
   wire?: Prisma.SortOrder
+  wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
 }
@@ -893,6 +913,7 @@ export type CompactionMaxOrderByAggregateInput = {
   floorsJson?: Prisma.SortOrder
   failuresJson?: Prisma.SortOrder
   wire?: Prisma.SortOrder
+  wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
 }
@@ -925,6 +946,7 @@ export type CompactionMinOrderByAggregateInput = {
   floorsJson?: Prisma.SortOrder
   failuresJson?: Prisma.SortOrder
   wire?: Prisma.SortOrder
+  wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
 }
@@ -973,6 +995,7 @@ export type CompactionSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   floorsJson?: boolean
   failuresJson?: boolean
   wire?: boolean
+  wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
 }, ExtArgs["result"]["compaction"]>
@@ -1005,6 +1028,7 @@ export type CompactionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   floorsJson?: boolean
   failuresJson?: boolean
   wire?: boolean
+  wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
 }, ExtArgs["result"]["compaction"]>
@@ -1037,6 +1061,7 @@ export type CompactionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   floorsJson?: boolean
   failuresJson?: boolean
   wire?: boolean
+  wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
 }, ExtArgs["result"]["compaction"]>
@@ -1069,11 +1094,12 @@ export type CompactionSelectScalar = {
   floorsJson?: boolean
   failuresJson?: boolean
   wire?: boolean
+  wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
 }
 
-export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "createdUs" | "appliedUs", ExtArgs["result"]["compaction"]>
+export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "wordsJson" | "createdUs" | "appliedUs", ExtArgs["result"]["compaction"]>
 
 export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Compaction"
@@ -1109,6 +1135,10 @@ export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * The summary as history shows it: one message in wire form.
      */
     wire: runtime.Bytes
+    /**
+     * The words that the summary is taken apart by, where they were not the default ones.
+     */
+    wordsJson: string | null
     createdUs: bigint
     /**
      * Null while it is prepared and not needed yet.
@@ -1564,6 +1594,7 @@ export interface CompactionFieldRefs {
   readonly floorsJson: Prisma.FieldRef<"Compaction", 'String'>
   readonly failuresJson: Prisma.FieldRef<"Compaction", 'String'>
   readonly wire: Prisma.FieldRef<"Compaction", 'Bytes'>
+  readonly wordsJson: Prisma.FieldRef<"Compaction", 'String'>
   readonly createdUs: Prisma.FieldRef<"Compaction", 'BigInt'>
   readonly appliedUs: Prisma.FieldRef<"Compaction", 'BigInt'>
 }

@@ -38,6 +38,7 @@ export type TurnAvgAggregateOutputType = {
   contextO200kTokens: number | null
   createdUs: number | null
   completedUs: number | null
+  modelCallCount: number | null
 }
 
 export type TurnSumAggregateOutputType = {
@@ -52,6 +53,7 @@ export type TurnSumAggregateOutputType = {
   contextO200kTokens: bigint | null
   createdUs: bigint | null
   completedUs: bigint | null
+  modelCallCount: number | null
 }
 
 export type TurnMinAggregateOutputType = {
@@ -88,6 +90,7 @@ export type TurnMinAggregateOutputType = {
   createdUs: bigint | null
   completedUs: bigint | null
   assemblyId: string | null
+  modelCallCount: number | null
 }
 
 export type TurnMaxAggregateOutputType = {
@@ -124,6 +127,7 @@ export type TurnMaxAggregateOutputType = {
   createdUs: bigint | null
   completedUs: bigint | null
   assemblyId: string | null
+  modelCallCount: number | null
 }
 
 export type TurnCountAggregateOutputType = {
@@ -160,6 +164,7 @@ export type TurnCountAggregateOutputType = {
   createdUs: number
   completedUs: number
   assemblyId: number
+  modelCallCount: number
   _all: number
 }
 
@@ -176,6 +181,7 @@ export type TurnAvgAggregateInputType = {
   contextO200kTokens?: true
   createdUs?: true
   completedUs?: true
+  modelCallCount?: true
 }
 
 export type TurnSumAggregateInputType = {
@@ -190,6 +196,7 @@ export type TurnSumAggregateInputType = {
   contextO200kTokens?: true
   createdUs?: true
   completedUs?: true
+  modelCallCount?: true
 }
 
 export type TurnMinAggregateInputType = {
@@ -226,6 +233,7 @@ export type TurnMinAggregateInputType = {
   createdUs?: true
   completedUs?: true
   assemblyId?: true
+  modelCallCount?: true
 }
 
 export type TurnMaxAggregateInputType = {
@@ -262,6 +270,7 @@ export type TurnMaxAggregateInputType = {
   createdUs?: true
   completedUs?: true
   assemblyId?: true
+  modelCallCount?: true
 }
 
 export type TurnCountAggregateInputType = {
@@ -298,6 +307,7 @@ export type TurnCountAggregateInputType = {
   createdUs?: true
   completedUs?: true
   assemblyId?: true
+  modelCallCount?: true
   _all?: true
 }
 
@@ -421,6 +431,7 @@ export type TurnGroupByOutputType = {
   createdUs: bigint
   completedUs: bigint | null
   assemblyId: string | null
+  modelCallCount: number
   _count: TurnCountAggregateOutputType | null
   _avg: TurnAvgAggregateOutputType | null
   _sum: TurnSumAggregateOutputType | null
@@ -480,6 +491,7 @@ export type TurnWhereInput = {
   createdUs?: Prisma.BigIntFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
+  modelCallCount?: Prisma.IntFilter<"Turn"> | number
 }
 
 export type TurnOrderByWithRelationInput = {
@@ -516,6 +528,7 @@ export type TurnOrderByWithRelationInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
   assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type TurnWhereUniqueInput = Prisma.AtLeast<{
@@ -557,6 +570,7 @@ export type TurnWhereUniqueInput = Prisma.AtLeast<{
   createdUs?: Prisma.BigIntFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
+  modelCallCount?: Prisma.IntFilter<"Turn"> | number
 }, "tenantId_id" | "tenantId_branchId_depth">
 
 export type TurnOrderByWithAggregationInput = {
@@ -593,6 +607,7 @@ export type TurnOrderByWithAggregationInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
   assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
   _count?: Prisma.TurnCountOrderByAggregateInput
   _avg?: Prisma.TurnAvgOrderByAggregateInput
   _max?: Prisma.TurnMaxOrderByAggregateInput
@@ -637,6 +652,7 @@ export type TurnScalarWhereWithAggregatesInput = {
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
   completedUs?: Prisma.BigIntNullableWithAggregatesFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableWithAggregatesFilter<"Turn"> | string | null
+  modelCallCount?: Prisma.IntWithAggregatesFilter<"Turn"> | number
 }
 
 export type TurnCreateInput = {
@@ -673,6 +689,7 @@ export type TurnCreateInput = {
   createdUs: bigint | number
   completedUs?: bigint | number | null
   assemblyId?: string | null
+  modelCallCount?: number
 }
 
 export type TurnUncheckedCreateInput = {
@@ -709,6 +726,7 @@ export type TurnUncheckedCreateInput = {
   createdUs: bigint | number
   completedUs?: bigint | number | null
   assemblyId?: string | null
+  modelCallCount?: number
 }
 
 export type TurnUpdateInput = {
@@ -745,6 +763,7 @@ export type TurnUpdateInput = {
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type TurnUncheckedUpdateInput = {
@@ -781,6 +800,7 @@ export type TurnUncheckedUpdateInput = {
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type TurnCreateManyInput = {
@@ -817,6 +837,7 @@ export type TurnCreateManyInput = {
   createdUs: bigint | number
   completedUs?: bigint | number | null
   assemblyId?: string | null
+  modelCallCount?: number
 }
 
 export type TurnUpdateManyMutationInput = {
@@ -853,6 +874,7 @@ export type TurnUpdateManyMutationInput = {
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type TurnUncheckedUpdateManyInput = {
@@ -889,6 +911,7 @@ export type TurnUncheckedUpdateManyInput = {
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type TurnTenantIdBranchIdDepthCompoundUniqueInput = {
@@ -936,6 +959,7 @@ export type TurnCountOrderByAggregateInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type TurnAvgOrderByAggregateInput = {
@@ -950,6 +974,7 @@ export type TurnAvgOrderByAggregateInput = {
   contextO200kTokens?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type TurnMaxOrderByAggregateInput = {
@@ -986,6 +1011,7 @@ export type TurnMaxOrderByAggregateInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type TurnMinOrderByAggregateInput = {
@@ -1022,6 +1048,7 @@ export type TurnMinOrderByAggregateInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type TurnSumOrderByAggregateInput = {
@@ -1036,6 +1063,7 @@ export type TurnSumOrderByAggregateInput = {
   contextO200kTokens?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
+  modelCallCount?: Prisma.SortOrder
 }
 
 export type NullableIntFieldUpdateOperationsInput = {
@@ -1094,6 +1122,7 @@ export type TurnSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   createdUs?: boolean
   completedUs?: boolean
   assemblyId?: boolean
+  modelCallCount?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1130,6 +1159,7 @@ export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   createdUs?: boolean
   completedUs?: boolean
   assemblyId?: boolean
+  modelCallCount?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1166,6 +1196,7 @@ export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   createdUs?: boolean
   completedUs?: boolean
   assemblyId?: boolean
+  modelCallCount?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectScalar = {
@@ -1202,9 +1233,10 @@ export type TurnSelectScalar = {
   createdUs?: boolean
   completedUs?: boolean
   assemblyId?: boolean
+  modelCallCount?: boolean
 }
 
-export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId", ExtArgs["result"]["turn"]>
+export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId" | "modelCallCount", ExtArgs["result"]["turn"]>
 
 export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Turn"
@@ -1246,6 +1278,10 @@ export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     createdUs: bigint
     completedUs: bigint | null
     assemblyId: string | null
+    /**
+     * How many rows of `model_calls` it has. The token counts above are their sum.
+     */
+    modelCallCount: number
   }, ExtArgs["result"]["turn"]>
   composites: {}
 }
@@ -1702,6 +1738,7 @@ export interface TurnFieldRefs {
   readonly createdUs: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly completedUs: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly assemblyId: Prisma.FieldRef<"Turn", 'String'>
+  readonly modelCallCount: Prisma.FieldRef<"Turn", 'Int'>
 }
     
 

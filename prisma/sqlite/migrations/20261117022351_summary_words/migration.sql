@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "compactions" ADD COLUMN "words_json" TEXT;

@@ -1,0 +1,8 @@
+-- DropIndex
+DROP INDEX "sessions_tenant_id_parent_session_id_idx";
+
+-- CreateIndex
+CREATE INDEX "sessions_tenant_id_parent_session_id_id_idx" ON "sessions"("tenant_id", "parent_session_id", "id");
+
+-- CreateIndex
+CREATE INDEX "sessions_tenant_id_task_status_id_idx" ON "sessions"("tenant_id", "task_status", "id");

@@ -1,0 +1,144 @@
+import type { AssembledContext } from "../../contract/gen/quire/v1/assembly.js";
+import { BreakpointPlace, type CachePlan } from "../../contract/gen/quire/v1/prompt_cache.js";
+import { BodyFormat, type RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
+import { sha256 } from "../../domain/hash.js";
+import type { Message } from "../../domain/message.js";
+import type { PromptTexts } from "../../domain/prompt-texts.js";
+import type { Tool } from "../../domain/workspace.js";
+import { type Catalogue, findModel } from "../../models/catalogue.js";
+import { type Offload, task } from "../../offload/offload.js";
+import { sentParts } from "../../rendering/messages.js";
+import { encodeBody, renamedTools, renderBody } from "../../rendering/render.js";
+import type { CacheBreakpoint, BodyFormat as FormatName } from "../../rendering/render-input.js";
+import { decodeMessages, encodeMessages } from "../../thread/message-codec.js";
+import type { CacheStage } from "../cache/plan-caching.js";
+import type { Stages } from "../plan/budget-use.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import type { renderPieces } from "./render-pieces.js";
+import { mostJsonBytes } from "./validate-body.js";
+
+/** What of a resolved request it needs. */
+export type BodyInput = Pick<ResolvedContext, "request" | "session" | "templates">;
+
+const formats: { readonly [Format in BodyFormat]?: FormatName } = {
+  [BodyFormat.ANTHROPIC_MESSAGES]: "anthropic",
+  [BodyFormat.OPENAI_RESPONSES]: "openai-responses",
+  [BodyFormat.OPENAI_CHAT]: "openai-chat",
+  [BodyFormat.GEMINI]: "gemini",
+};
+
+/** The renderer's name for a format of the contract; undefined for none. */
+export function formatName(format: BodyFormat): FormatName | undefined {
+  return formats[format];
+}
+
+export interface BodyDeps {
+  readonly catalogue: Catalogue;
+  readonly offload: Offload;
+}
+
+/** What a body is made from beside the context itself. */
+export interface RenderedWith {
+  readonly history: readonly Buffer[];
+  readonly cachePlan: CachePlan | undefined;
+  readonly sessionId: string;
+  readonly texts: PromptTexts;
+}
+
+const rendering = task<typeof renderPieces>("src/assembly/body/render-pieces.ts", "renderPieces");
+
+/**
+ * A context as its provider takes it; undefined when no body is asked for. One with much JSON in its calls and tools is
+ * rendered in a worker thread, to the same bytes.
+ */
+export async function renderContext(
+  { catalogue, offload }: BodyDeps,
+  context: AssembledContext,
+  { history, cachePlan, sessionId, texts }: RenderedWith,
+  format: BodyFormat,
+  signal?: AbortSignal,
+): Promise<RenderedBody | undefined> {
+  const name = formatName(format);
+  if (!name) return undefined;
+  const { model, systemPrompt, tools, currentMessage, modelConfig } = context;
+  const { outputTokens, takesTemperature } = findModel(catalogue, model).entry;
+  const rest = {
+    model,
+    system: systemPrompt,
+    tools,
+    ...answerLimits(context, outputTokens),
+    temperature: takesTemperature ? modelConfig?.temperature : undefined,
+    thinking: modelConfig?.thinking,
+    breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
+    cacheKey: sessionId,
+    texts,
+  };
+  const decoded = history.flatMap((piece) => decodeMessages(piece));
+  const messages = currentMessage ? [...decoded, currentMessage] : decoded;
+  const toolNames = renamedTools(name, tools);
+  if (jsonLength(tools, messages) > mostJsonBytes) {
+    const current = currentMessage ? [encodeMessages([currentMessage]).wire] : [];
+    const input = { format: name, context: rest, pieces: [...history, ...current] };
+    const { body, hash } = await offload.run(rendering, input, signal);
+    return { format, body: asBuffer(body), hash: asBuffer(hash), toolNames };
+  }
+  const body = encodeBody(renderBody(name, { ...rest, messages }));
+  return { format, body, hash: sha256(body), toolNames };
+}
+
+/** How much JSON a renderer has to read. */
+function jsonLength(tools: readonly Tool[], messages: readonly Message[]): number {
+  let length = 0;
+  for (const tool of tools) length += tool.inputSchemaJson.length;
+  for (const message of messages) {
+    for (const { content } of sentParts(message)) {
+      if (content?.$case === "toolCall") length += content.value.argumentsJson.length;
+      else if (content?.$case === "opaque") length += content.value.data.length;
+    }
+  }
+  return length;
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** What the model may answer with: providers refuse a context that with the answer is larger than the window. */
+function answerLimits({ modelConfig, tokenBudget }: AssembledContext, outputTokens: number) {
+  const left = tokenBudget ? tokenBudget.modelLimit - (tokenBudget.used?.total ?? 0) : outputTokens;
+  const most = Math.max(1, Math.min(outputTokens, left));
+  const wanted = modelConfig?.maxTokens ?? 0;
+  return {
+    maxTokens: wanted === 0 ? 0 : Math.min(wanted, most),
+    outputTokens: Math.min(most, tokenBudget?.reserveResponse || most),
+  };
+}
+
+/** The body that the request asks for, if it asks for one. */
+export async function renderStages(
+  deps: BodyDeps,
+  { request, session, templates }: BodyInput,
+  { system, tools, history }: Stages,
+  context: AssembledContext,
+  { plan }: CacheStage,
+  signal?: AbortSignal,
+): Promise<RenderedBody | undefined> {
+  if (!formatName(request.render)) return undefined;
+  const whole = { ...context, systemPrompt: system.text, tools: [...tools.tools] };
+  const sent = {
+    history: history.allPieces(),
+    cachePlan: plan,
+    sessionId: session.id,
+    texts: templates.texts,
+  };
+  return renderContext(deps, whole, sent, request.render, signal);
+}
+
+function asBreakpoint({
+  after,
+  messageIndex,
+  ttlSeconds,
+}: CachePlan["breakpoints"][number]): CacheBreakpoint {
+  if (after === BreakpointPlace.MESSAGE) return { after: "message", messageIndex, ttlSeconds };
+  return { after: after === BreakpointPlace.TOOLS ? "tools" : "system", ttlSeconds };
+}

@@ -1,0 +1,253 @@
+import {
+  type AgentEvent,
+  CandidateRule,
+  type ContextCandidate,
+  type InputHash,
+  InputKind,
+} from "../../contract/gen/quire/v1/assembly.js";
+import { Message } from "../../contract/gen/quire/v1/message.js";
+import { AgentRole } from "../../domain/agent-role.js";
+import { sha256 } from "../../domain/hash.js";
+import type { InjectedContext, InjectedSystem } from "../../domain/injected-context.js";
+import { emptyMessage, MessageRole, type Part, textPart } from "../../domain/message.js";
+import { fill } from "../../domain/prompt-texts.js";
+import { type ModelTokens, modelTokens, plus } from "../../domain/token-units.js";
+import { wireBytes } from "../../domain/wire-bytes.js";
+import { scaled, unscaled } from "../../models/token-scale.js";
+import { messageOverheadTokens } from "../../thread/message-overhead.js";
+import { countMessages } from "../../thread/message-text.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { eventCandidate } from "../plan/candidates.js";
+import type { ContextPlan } from "../plan/plan.js";
+import { cutMarker, isStrictTruncate, truncateText } from "../plan/strict.js";
+import type { SectionUpdate } from "../prefix/section-update.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import { injectedContext, type SentNames } from "./injected-context.js";
+import { injectedJson } from "./injected-json.js";
+
+/** What of a resolved request it needs. */
+export type EventInput = Pick<
+  ResolvedContext,
+  "capsule" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
+>;
+
+export interface EventDeps {
+  readonly counter: TokenCounter;
+}
+
+export interface CurrentStage {
+  readonly message: Message | undefined;
+  readonly wire: Buffer;
+  readonly hash: Buffer;
+  readonly tokens: ModelTokens;
+  readonly truncated: boolean;
+  /** Whether something in it is not counted: images and files. */
+  readonly hasUncounted: boolean;
+  readonly candidates: readonly ContextCandidate[];
+  /** What of the event is named in the receipt. */
+  readonly inputs: readonly InputHash[];
+}
+
+/** The message that the model answers: what happens now, a blank line, and the event's own content, untouched. */
+export async function buildCurrent(
+  deps: EventDeps,
+  resolved: EventInput,
+  plan: ContextPlan,
+  updates: readonly SectionUpdate[],
+  system: InjectedSystem | undefined,
+): Promise<CurrentStage> {
+  const { event } = resolved.request;
+  if (!event) {
+    return {
+      message: undefined,
+      wire: Buffer.alloc(0),
+      hash: sha256(),
+      tokens: modelTokens(0),
+      truncated: false,
+      hasUncounted: false,
+      candidates: [],
+      inputs: [],
+    };
+  }
+  const lines = contextLines(resolved, event, updates);
+  const context = `${lines.map(({ text }) => text).join("\n")}\n\n`;
+  const write = (kept: string, parts: readonly Part[]) => {
+    const names = sentNames(lines, commonLength(context, kept));
+    return messageOf(kept, parts, injectedContext(resolved, event, system, names));
+  };
+  const whole = write(context, event.content);
+  const wholeTokens = await tokensOf(deps, resolved, whole);
+  const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
+  const message = truncated
+    ? await truncate(deps, resolved, event, context, plan.lanes.buffer, write)
+    : whole;
+  const tokens = truncated ? await tokensOf(deps, resolved, message) : wholeTokens;
+  const wire = wireBytes(Message, message);
+  const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
+  const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
+  return {
+    message,
+    wire,
+    hash: sha256(wire),
+    tokens,
+    truncated,
+    hasUncounted: message.parts.some(
+      ({ content }) => content?.$case === "image" || content?.$case === "file",
+    ),
+    candidates: [eventCandidate({ name: "current message", tokens, kept: true, rule, detail })],
+    inputs: eventInputs(event),
+  };
+}
+
+/** A line of the context, or several, and what it is there for. */
+interface ContextLine {
+  readonly text: string;
+  readonly kind?: "platform" | "hook" | "trigger" | "update";
+  readonly name?: string;
+}
+
+function contextLines(
+  resolved: EventInput,
+  event: AgentEvent,
+  updates: readonly SectionUpdate[],
+): ContextLine[] {
+  // A label that an operator took away leaves no empty line.
+  const lines = labels(resolved, event).filter(({ text }) => text.trim() !== "");
+  for (const { trigger, content } of resolved.capsule.body?.persona?.injectionPrompts ?? []) {
+    if (trigger !== "start" && event.triggers.includes(trigger))
+      lines.push({ text: content, kind: "trigger", name: trigger });
+  }
+  for (const { text, section } of updates) lines.push({ text, kind: "update", name: section });
+  for (const { content, name } of event.hooks) lines.push({ text: content, kind: "hook", name });
+  return lines;
+}
+
+/** The names of what is in the first characters of a context, wholly or in part. */
+function sentNames(lines: readonly ContextLine[], sentChars: number): SentNames {
+  const names = {
+    platform: [] as string[],
+    hook: [] as string[],
+    trigger: [] as string[],
+    update: [] as string[],
+  };
+  let start = 0;
+  for (const { text, kind, name } of lines) {
+    if (kind && name !== undefined && start < sentChars) names[kind].push(name);
+    start += text.length + 1;
+  }
+  const { platform, hook: hooks, trigger: triggers, update: updates } = names;
+  return { platform: platform[0] ?? "", hooks, triggers, updates };
+}
+
+function commonLength(a: string, b: string): number {
+  if (a === b) return a.length;
+  let length = 0;
+  while (length < a.length && a.charCodeAt(length) === b.charCodeAt(length)) length++;
+  return length;
+}
+
+function labels({ role, settings, templates, nowMs }: EventInput, event: AgentEvent): ContextLine[] {
+  const { texts } = templates;
+  const lines: ContextLine[] = [
+    { text: fill(texts["current-time"], { time: new Date(nowMs).toISOString() }) },
+    { text: fill(texts["current-timezone"], { timezone: event.timezone || "UTC" }) },
+  ];
+  if (role !== AgentRole.WORKER && event.platform !== "") {
+    const { platform } = event;
+    lines.push({ text: fill(texts["current-platform"], { platform }), kind: "platform", name: platform });
+    if (event.actions.length > 0)
+      lines.push({ text: fill(texts["current-actions"], { actions: event.actions.join(", ") }) });
+  }
+  if (event.identity !== "")
+    lines.push({ text: fill(texts["current-identity"], { identity: oneLine(event.identity) }) });
+  const metadata = sortedMetadata(event);
+  if (metadata.length > 0) lines.push({ text: texts["current-metadata-heading"] });
+  for (const [key, value] of metadata)
+    lines.push({ text: fill(texts["current-metadata-entry"], { key: oneLine(key), value: oneLine(value) }) });
+  const activity = settings.activityLimit > 0 ? event.activity.slice(-settings.activityLimit) : [];
+  if (activity.length > 0) lines.push({ text: texts["current-activity-heading"] });
+  for (const entry of activity) lines.push({ text: fill(texts["current-activity-entry"], { entry }) });
+  return lines;
+}
+
+/** The caller's tags in an order that does not depend on how they were sent. */
+function sortedMetadata({ metadata }: AgentEvent): [key: string, value: string][] {
+  return Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** What a caller gives for one line of the message stays on that line. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** Who sent it, and which tags it has, for the receipt. */
+function eventFacts(event: AgentEvent): readonly string[] {
+  const keys = sortedMetadata(event).map(([key]) => key);
+  return [
+    ...(event.identity === "" ? [] : [`identity ${event.identity}`]),
+    ...(keys.length === 0 ? [] : [`metadata ${keys.join(", ")}`]),
+  ];
+}
+
+function eventInputs(event: AgentEvent): InputHash[] {
+  const input = (name: string, text: string): InputHash => ({
+    kind: InputKind.EVENT,
+    name,
+    version: 0,
+    hash: sha256(Buffer.from(text)),
+  });
+  const metadata = sortedMetadata(event);
+  return [
+    ...(event.identity === "" ? [] : [input("identity", event.identity)]),
+    ...(metadata.length === 0 ? [] : [input("metadata", JSON.stringify(metadata))]),
+  ];
+}
+
+function messageOf(context: string, parts: readonly Part[], injected: InjectedContext): Message {
+  return {
+    ...emptyMessage,
+    role: MessageRole.USER,
+    parts: [...parts],
+    contextParts: context === "" ? [] : [textPart(context)],
+    contextJson: injectedJson(injected),
+    injected,
+  };
+}
+
+async function tokensOf(deps: EventDeps, resolved: EventInput, message: Message): Promise<ModelTokens> {
+  const [tokens] = await countMessages(deps.counter, [message], undefined, resolved.scale.vocabulary);
+  return scaled(resolved.scale, plus(plus(tokens!.parts, tokens!.context), messageOverheadTokens));
+}
+
+/** Cuts a message to its lane. The context gives way to the content, but for half of the lane; of the content, the last parts go first. */
+async function truncate(
+  deps: EventDeps,
+  resolved: EventInput,
+  event: AgentEvent,
+  context: string,
+  laneTokens: ModelTokens,
+  write: (context: string, parts: readonly Part[]) => Message,
+): Promise<Message> {
+  const { counter } = deps;
+  const { vocabulary } = resolved.scale;
+  const mark = cutMarker(resolved);
+  const lane = Math.max(0, unscaled(resolved.scale, laneTokens) - messageOverheadTokens);
+  const texts = event.content.map((part) => (part.content?.$case === "text" ? part.content.value.text : ""));
+  const [contextTokens, ...counts] = await counter.countAll([context, ...texts], vocabulary);
+  const contentTokens = counts.reduce((sum, count) => sum + count, 0);
+  const contextRoom = Math.max(lane - contentTokens, Math.floor(lane / 2));
+  const keptContext =
+    contextTokens! <= contextRoom
+      ? context
+      : await truncateText(counter, context, contextRoom, vocabulary, `${mark}\n\n`);
+  let left = lane - (await counter.count(keptContext, vocabulary));
+  const parts: Part[] = [];
+  for (const [index, part] of event.content.entries()) {
+    const text = texts[index]!;
+    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left, vocabulary, mark);
+    if (part.content?.$case !== "text" || fitting === text) parts.push(part);
+    else if (fitting !== "") parts.push({ content: { $case: "text", value: { text: fitting } } });
+    left = counts[index]! <= left ? left - counts[index]! : 0;
+  }
+  return write(keptContext, parts);
+}

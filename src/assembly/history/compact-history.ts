@@ -1,0 +1,145 @@
+import type { Compactor } from "../../compaction/jobs/compactor.js";
+import type { CompactionJob, JobOutcome } from "../../compaction/jobs/job.js";
+import { timeLeftMs } from "../../compaction/jobs/time-left.js";
+import type { FoldPlan } from "../../compaction/plan/fold-plan.js";
+import type { SummaryPrompt } from "../../compaction/summarizers/prompt.js";
+import { toMicroseconds } from "../../domain/clock.js";
+import type { CompactionTrigger, SummarizerFailure } from "../../domain/compaction.js";
+import { CompressionStrategy } from "../../domain/context-settings.js";
+import type { ThreadWindow } from "../../ledger/thread-window.js";
+import type { CompactionRow } from "../../storage/ledger/rows.js";
+import type { CallLimits } from "../call-limits.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import type { HistoryDeps } from "./history.js";
+import { type HistoryState, readShown, shownCost } from "./read-history.js";
+
+/** What of a resolved request it needs. */
+export type CompactHistoryInput = Pick<
+  ResolvedContext,
+  | "activeTurn"
+  | "head"
+  | "model"
+  | "nowMs"
+  | "request"
+  | "scale"
+  | "session"
+  | "settings"
+  | "tenantId"
+  | "thread"
+>;
+
+export interface CompactHistoryDeps extends HistoryDeps {
+  readonly compactor: Compactor;
+}
+
+/** What is said about a compaction while it is made. */
+export type CompactionNotice =
+  | {
+      readonly kind: "started";
+      readonly trigger: CompactionTrigger;
+      readonly strategy: CompressionStrategy;
+      readonly summarizers: readonly string[];
+      readonly historyTokens: number;
+      readonly targetTokens: number;
+    }
+  | { readonly kind: "finished"; readonly row: CompactionRow }
+  | { readonly kind: "failed"; readonly reason: string; readonly failures: readonly SummarizerFailure[] }
+  | {
+      readonly kind: "needed";
+      readonly plan: FoldPlan;
+      readonly sessionId: string;
+      readonly previousId: string;
+      readonly trigger: CompactionTrigger;
+      readonly prompt: SummaryPrompt;
+    };
+
+/** How long an assembly without a deadline waits for a compaction. */
+const longestWaitMs = 60_000;
+/** So much of the wait may go to one that is being prepared; the rest is for one that is made instead. */
+const preparedShare = 0.4;
+
+/** Compacts where that is due. Gives the history to show then, whatever came of it. */
+export async function* compactHistory(
+  deps: CompactHistoryDeps,
+  resolved: CompactHistoryInput,
+  state: HistoryState,
+  { signal, deadlineMs }: CallLimits,
+): AsyncGenerator<CompactionNotice, ThreadWindow> {
+  const { job, wanted } = state;
+  const { tenantId, session } = resolved;
+  if (wanted) deps.compactor.remember(tenantId, session.id, wanted);
+  if (!job) return state.window;
+  const { goal, settings, trigger } = job;
+  await deps.compactor.prepared(
+    tenantId,
+    session.id,
+    timeLeftMs(deadlineMs, longestWaitMs) * preparedShare,
+    signal,
+  );
+  const ready = await swapIn(deps, resolved, state, signal);
+  if (ready) {
+    yield { kind: "finished", row: ready.row };
+    return ready.window;
+  }
+  yield {
+    kind: "started",
+    trigger,
+    strategy: settings.strategy,
+    summarizers: settings.strategy === CompressionStrategy.SUMMARY ? settings.summarizers : [],
+    historyTokens: shownCost(state.window).tokens,
+    targetTokens: goal.targetTokens,
+  };
+  const waitMs = timeLeftMs(deadlineMs, longestWaitMs);
+  const outcome = await deps.compactor.run({ ...job, limitMs: waitMs * 0.9 }, waitMs, signal);
+  const notice = noticeOf(job, outcome);
+  yield notice;
+  if (notice.kind !== "finished") return state.window;
+  return readShown(deps, resolved, { ...state.thread, compaction: notice.row }, goal, signal);
+}
+
+function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | undefined): CompactionNotice {
+  if (!outcome)
+    return {
+      kind: "failed",
+      reason: "it was not done in time; it goes on, and history is cut",
+      failures: [],
+    };
+  switch (outcome.kind) {
+    case "done":
+      return { kind: "finished", row: outcome.row };
+    case "needed":
+      return {
+        ...outcome,
+        sessionId: job.thread.session.id,
+        previousId: job.thread.compaction?.id ?? "",
+        trigger: job.trigger,
+      };
+    case "failed":
+      return outcome;
+    default:
+      return { kind: "failed", reason: "there is nothing that a summary could stand for", failures: [] };
+  }
+}
+
+/** Puts a compaction in force that was prepared for this, if history fits with it. */
+async function swapIn(
+  deps: CompactHistoryDeps,
+  resolved: CompactHistoryInput,
+  { thread, job }: HistoryState,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly row: CompactionRow; readonly window: ThreadWindow } | undefined> {
+  const { compactions } = deps.ledger;
+  const prepared = await compactions.prepared(thread.tenantId, thread.segments, thread.compaction);
+  if (!prepared) return undefined;
+  const { goal } = job!;
+  const window = await readShown(deps, resolved, { ...thread, compaction: prepared }, goal, signal);
+  const cost = shownCost(window);
+  if (!window.wholeThread || cost.tokens > goal.roomTokens || cost.messages > goal.roomMessages)
+    return undefined;
+  const appliedUs = toMicroseconds(resolved.nowMs);
+  const outcome = await compactions.apply(prepared, thread, appliedUs);
+  if (outcome.kind !== "written") return undefined;
+  // What it costs is counted as the rest of history is.
+  const { summaryTokens } = window.compaction!;
+  return { row: outcome.row, window: { ...window, compaction: { ...outcome.row, summaryTokens } } };
+}

@@ -1,0 +1,50 @@
+import { buildCurrent, type CurrentStage, type EventDeps } from "../event/current-message.js";
+import type { ContextPlan } from "../plan/plan.js";
+import type { PrefixProposal } from "../prefix/propose-prefix.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import type { ToolsStage } from "../tools/tools.js";
+import { buildHistory, type HistoryDeps, type HistoryStage } from "./history.js";
+import { type HistoryState, readHistory } from "./read-history.js";
+
+/** What of a resolved request it needs. */
+export type TrialInput = Pick<
+  ResolvedContext,
+  | "activeTurn"
+  | "capsule"
+  | "head"
+  | "model"
+  | "nowMs"
+  | "request"
+  | "role"
+  | "scale"
+  | "settings"
+  | "templates"
+  | "tenantId"
+  | "thread"
+>;
+
+/** The current message and history as they come out beside a system prompt that may stay. If it does, they are what is sent. */
+export interface HistoryTrial {
+  readonly current: CurrentStage;
+  readonly state: HistoryState;
+  /** Undefined where history is to be compacted first. */
+  readonly history: HistoryStage | undefined;
+}
+
+/** Undefined where no earlier system prompt is proposed. Writes nothing. */
+export async function tryHistory(
+  deps: EventDeps & HistoryDeps,
+  resolved: TrialInput,
+  plan: ContextPlan,
+  tools: ToolsStage,
+  { carried }: PrefixProposal,
+  signal?: AbortSignal,
+): Promise<HistoryTrial | undefined> {
+  if (!carried) return undefined;
+  const { pinned, updates } = carried;
+  const current = await buildCurrent(deps, resolved, plan, updates, pinned.injected);
+  const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
+  const state = await readHistory(deps, resolved, plan, others, signal);
+  const history = state.job ? undefined : await buildHistory(deps, resolved, plan, others, state.window);
+  return { current, state, history };
+}

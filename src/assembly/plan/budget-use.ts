@@ -1,0 +1,137 @@
+import { type LanePlan, laneNames } from "../../budget/limits.js";
+import {
+  BudgetLane,
+  ConceptualLayer,
+  type ContextCandidate,
+  type ContextHashes,
+  type TokenBudget,
+} from "../../contract/gen/quire/v1/assembly.js";
+import type { Floor } from "../../domain/compaction.js";
+import { sha256 } from "../../domain/hash.js";
+import { modelTokens, sumOf } from "../../domain/token-units.js";
+import { unscaled } from "../../models/token-scale.js";
+import type { CurrentStage } from "../event/current-message.js";
+import type { HistoryStage } from "../history/history.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import type { SystemStage } from "../system/system.js";
+import type { ToolsStage } from "../tools/tools.js";
+import type { ContextPlan } from "./plan.js";
+
+/** What of a resolved request it needs. */
+export type UseInput = Pick<ResolvedContext, "derived" | "scale" | "warnings">;
+
+/** The finished layers of a context. */
+export interface Stages {
+  readonly tools: ToolsStage;
+  readonly system: SystemStage;
+  readonly history: HistoryStage;
+  readonly current: CurrentStage;
+}
+
+export interface ContextUse {
+  readonly budget: TokenBudget;
+  readonly hashes: ContextHashes;
+  readonly warnings: readonly string[];
+  readonly floors: readonly Floor[];
+}
+
+const laneOrder = [
+  [BudgetLane.SYSTEM, "system"],
+  [BudgetLane.HISTORY, "history"],
+  [BudgetLane.MEMORY, "memory"],
+  [BudgetLane.TOOLS, "tools"],
+  [BudgetLane.BUFFER, "buffer"],
+] as const;
+
+/** What the context may use, before any of it is. */
+export function plannedBudget(resolved: UseInput, plan: ContextPlan): TokenBudget {
+  const none = modelTokens(0);
+  const nothing = { system: none, history: none, memory: none, tools: none, buffer: none };
+  return budgetOf(resolved, plan, nothing, [], true);
+}
+
+export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages): ContextUse {
+  const { tools, system, history, current } = stages;
+  const used = {
+    system: system.tokens,
+    history: history.tokens,
+    memory: modelTokens(0),
+    tools: tools.tokens,
+    buffer: current.tokens,
+  };
+  const ofLayer = (layer: ConceptualLayer) =>
+    system.sections
+      .filter((section) => section.layer === layer)
+      .reduce((sum, section) => sum + section.tokens, 0);
+  const layers = [
+    { layer: ConceptualLayer.WORKSPACE, used: ofLayer(ConceptualLayer.WORKSPACE) + tools.tokens },
+    { layer: ConceptualLayer.PERSONA, used: ofLayer(ConceptualLayer.PERSONA) },
+    { layer: ConceptualLayer.SESSION, used: history.tokens },
+    { layer: ConceptualLayer.MEMORY, used: 0 },
+    { layer: ConceptualLayer.EVENT, used: current.tokens },
+  ];
+  const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
+  return {
+    budget: budgetOf(resolved, plan, used, layers, !history.hasUncounted && !current.hasUncounted),
+    hashes: {
+      tools: parts[0],
+      system: parts[1],
+      history: parts[2],
+      current: parts[3],
+      whole: sha256(...parts),
+    },
+    warnings: resolved.warnings,
+    floors: history.floors,
+  };
+}
+
+function budgetOf(
+  resolved: UseInput,
+  plan: ContextPlan,
+  used: LanePlan,
+  layers: TokenBudget["layers"],
+  isCounted: boolean,
+): TokenBudget {
+  const { limits, lanes, historyCap = lanes.history, memoryReserve } = plan;
+  const { available } = limits;
+  const planned = {
+    ...lanes,
+    history: Math.min(historyCap, available),
+    memory: Math.min(memoryReserve, available),
+  };
+  const total = sumOf(laneNames, (name) => used[name]);
+  const { vocabulary, exact, ratio, margin, version } = resolved.scale;
+  return {
+    modelLimit: limits.modelLimit,
+    reserveResponse: limits.reserveResponse,
+    reserveTools: limits.reserveTools,
+    available: limits.available,
+    used: {
+      systemPrompt: used.system,
+      history: used.history,
+      event: used.buffer,
+      tools: used.tools,
+      memory: used.memory,
+      total,
+    },
+    remaining: Math.max(0, limits.available - total),
+    lanes: laneOrder.map(([lane, name]) => ({
+      lane,
+      share: resolved.derived.lanes[name],
+      planned: planned[name],
+      used: used[name],
+    })),
+    layers,
+    exact,
+    ratio,
+    margin,
+    calibrationVersion: version,
+    countedTokens: isCounted ? unscaled(resolved.scale, total) : undefined,
+    vocabulary,
+  };
+}
+
+/** Everything that could have gone into the context, layer by layer. */
+export function candidatesOf({ tools, system, history, current }: Stages): readonly ContextCandidate[] {
+  return [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates];
+}

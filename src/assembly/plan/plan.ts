@@ -1,0 +1,51 @@
+import { type BudgetLimits, budgetLimits, type LanePlan, planLanes } from "../../budget/limits.js";
+import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
+import { QuireError } from "../../errors/quire-error.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+
+/** What of a resolved request it needs. */
+export type PlanInput = Pick<ResolvedContext, "derived" | "model" | "modelName" | "request" | "settings">;
+
+/** What the context may use, and how it is divided. */
+export interface ContextPlan {
+  readonly limits: BudgetLimits;
+  readonly lanes: LanePlan;
+  /** What memory is kept free for. */
+  readonly memoryReserve: ModelTokens;
+  /** What history may use at the most, if a setting says so. */
+  readonly historyCap: ModelTokens | undefined;
+}
+
+export function plan(resolved: PlanInput): ContextPlan {
+  const { settings, model, derived, request } = resolved;
+  const named = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
+  const own = { ...settings.defaultLimits, ...named };
+  const limits = budgetLimits({
+    contextTokens: own.maxTokens ?? model.entry.contextTokens,
+    inputTokens: own.maxTokens === undefined ? model.entry.inputTokens : undefined,
+    reserveResponse:
+      own.reserveResponseTokens ??
+      (settings.isReserveSet.response ? settings.reserveResponseTokens : undefined),
+    reserveTools: settings.isReserveSet.tool ? settings.reserveToolTokens : undefined,
+    knobTokens: derived.contextTokens,
+    requestTokens: request.maxContextTokens,
+  });
+  if (limits.available === 0) {
+    throw new QuireError("CONTEXT_TOO_LARGE", "the reserves leave nothing of the window for a context", {
+      metadata: {
+        available: "0",
+        model_limit: String(limits.modelLimit),
+        reserve_response: String(limits.reserveResponse),
+        reserve_tools: String(limits.reserveTools),
+      },
+    });
+  }
+  const lanes = planLanes(derived.lanes, limits.available);
+  const { memoryTokens, historyTokens } = own;
+  return {
+    limits,
+    lanes,
+    memoryReserve: memoryTokens === undefined ? lanes.memory : modelTokens(memoryTokens),
+    historyCap: historyTokens === undefined ? undefined : modelTokens(historyTokens),
+  };
+}

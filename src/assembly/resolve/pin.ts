@@ -1,0 +1,70 @@
+import { fromMicroseconds } from "../../domain/clock.js";
+import type { EffectiveThread } from "../../ledger/effective-thread.js";
+import type { FoundModel } from "../../models/catalogue.js";
+import type { ReceiptDeps } from "../../receipts/deps.js";
+import type { ReceiptCore } from "../../receipts/recent-receipts.js";
+import type { PinRow } from "../../storage/ledger/rows.js";
+import { isOnThread } from "../../storage/ledger/thread-store.js";
+
+/** The context that a session last sent to a model in a role, and that a turn of this thread answered. */
+export interface Pin {
+  readonly row: PinRow;
+  readonly receipt: ReceiptCore;
+  /** When the provider last saw it. */
+  readonly lastUseMs: number;
+}
+
+export type PinDeps = Pick<ReceiptDeps, "ledger" | "recentReceipts">;
+
+/** Whether the provider's cache still holds it. */
+export function isWarm(
+  { nowMs, model }: { readonly nowMs: number; readonly model: FoundModel },
+  pin: Pin,
+): boolean {
+  return nowMs - pin.lastUseMs <= model.entry.cache.ttlSeconds * 1_000;
+}
+
+/** The pin of a thread; undefined where there is none, or the thread goes on from no context of its model and role. */
+export async function findPin(
+  deps: PinDeps,
+  thread: EffectiveThread,
+  model: string,
+  role: string,
+  nowMs: number,
+): Promise<Pin | undefined> {
+  const { tenantId, session, head, activeTurn, segments } = thread;
+  const row = await deps.ledger.threads.findPin(tenantId, session.id, model, role);
+  if (!row) return undefined;
+  const receipt = await deps.recentReceipts.find(tenantId, row.assemblyId);
+  if (!receipt) return undefined;
+  if (row.turnId === activeTurn?.id) return { row, receipt, lastUseMs: nowMs };
+  if (row.turnId === head?.id)
+    return { row, receipt, lastUseMs: fromMicroseconds(head.completedUs ?? row.pinnedUs).getTime() };
+  const turn = await deps.ledger.threads.findTurn(tenantId, row.turnId);
+  if (turn && isOnThread(segments, turn))
+    return { row, receipt, lastUseMs: fromMicroseconds(turn.completedUs ?? row.pinnedUs).getTime() };
+  return earlierPin(deps, thread, row);
+}
+
+/** How many turns are looked at for an earlier pin. */
+const lookBackTurns = 64;
+
+/** Where the pinned turn failed, is still open, or the head was moved away from it: the newest context for its model and role that a turn of the thread answers to. */
+async function earlierPin(
+  deps: PinDeps,
+  { tenantId, segments }: EffectiveThread,
+  row: PinRow,
+): Promise<Pin | undefined> {
+  let left = lookBackTurns;
+  for (const segment of segments.toReversed()) {
+    const turns = left > 0 ? await deps.ledger.threads.listSegment(tenantId, segment, [], left) : [];
+    left -= turns.length;
+    for (const { id: turnId, assemblyId, completedUs } of turns) {
+      const receipt = assemblyId ? await deps.recentReceipts.find(tenantId, assemblyId) : undefined;
+      if (receipt?.model !== row.model || receipt.role !== row.role) continue;
+      const lastUseMs = fromMicroseconds(completedUs ?? row.pinnedUs).getTime();
+      return { row: { ...row, turnId, assemblyId: receipt.assemblyId }, receipt, lastUseMs };
+    }
+  }
+  return undefined;
+}

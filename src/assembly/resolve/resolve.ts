@@ -1,0 +1,193 @@
+import type { CapsuleReader } from "../../capsule/capsule-reader.js";
+import { mergeSettings, type ResolvedSettings } from "../../capsule/context-settings.js";
+import { type DerivedSettings, deriveSettings, type KnobTable } from "../../capsule/knobs.js";
+import type { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
+import type { AgentRole } from "../../domain/agent-role.js";
+import type { Capsule } from "../../domain/capsule.js";
+import type { Clock, Ids } from "../../domain/clock.js";
+import type { ContextSettings } from "../../domain/context-settings.js";
+import type { Toolset } from "../../domain/workspace.js";
+import { QuireError } from "../../errors/quire-error.js";
+import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
+import { requireOpen } from "../../ledger/open-turn.js";
+import type { Calibrator } from "../../models/calibrator.js";
+import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
+import type { TokenScale } from "../../models/token-scale.js";
+import type { ReceiptDeps } from "../../receipts/deps.js";
+import type { ParentTurn, SessionHead, TurnRow } from "../../storage/ledger/rows.js";
+import { sessionNotFound } from "../../storage/ledger/session-store.js";
+import type { OperatorOverride, OverrideText } from "../../workspace/operator-override.js";
+import type { PromptTemplates, TemplateSource } from "../../workspace/templates.js";
+import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-reader.js";
+import { findPin, type Pin } from "./pin.js";
+import { type SettledRequest, settleRequest } from "./settle-request.js";
+
+export interface ResolveDeps extends ReceiptDeps {
+  readonly capsules: CapsuleReader;
+  readonly workspaces: WorkspaceReader;
+  readonly calibrator: Calibrator;
+  readonly catalogue: Catalogue;
+  readonly knobTable: KnobTable;
+  readonly override: OperatorOverride;
+  readonly templates: TemplateSource;
+  /** The server's own context settings, the weakest. */
+  readonly settings: ContextSettings | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Everything that a request names, found. */
+export interface ResolvedContext {
+  /** With what the session remembers filled in. */
+  readonly request: SettledRequest;
+  readonly tenantId: string;
+  readonly assemblyId: string;
+  readonly nowMs: number;
+  readonly session: SessionHead;
+  readonly epoch: number;
+  readonly head: ParentTurn | undefined;
+  readonly activeTurn: TurnRow | undefined;
+  /** The thread with the compaction that applies to it. */
+  readonly thread: EffectiveThread;
+  /** The context before this one, for the same model and role. */
+  readonly pin: Pin | undefined;
+  readonly role: AgentRole;
+  readonly task: string;
+  readonly capsule: Capsule;
+  readonly derived: DerivedSettings;
+  readonly settings: ResolvedSettings;
+  readonly workspace: WorkspaceView | undefined;
+  /** The root of the workspace that is named; the session's where none is. */
+  readonly workspacePath: string;
+  readonly toolset: Toolset | undefined;
+  readonly model: FoundModel;
+  readonly modelName: string;
+  readonly provider: string;
+  /** The texts that models read, and the operator's own: the same from the beginning of the assembly to its end. */
+  readonly templates: PromptTemplates;
+  readonly override: OverrideText | undefined;
+  readonly scale: TokenScale & { readonly version: number };
+  readonly warnings: string[];
+}
+
+export async function resolve(
+  deps: ResolveDeps,
+  tenantId: string,
+  given: ContextRequest,
+): Promise<ResolvedContext> {
+  const found = await deps.ledger.threads.findThread(tenantId, given.session);
+  if (!found) throw sessionNotFound(given.session);
+  const { session, head, epoch } = found;
+  const request = await settleRequest(deps, tenantId, given, found.memory);
+  const [activeTurn, { capsule }, workspace, templates, { override, warnings: overrideWarnings }] =
+    await Promise.all([
+      request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
+      deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
+      request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined,
+      deps.templates.current(),
+      deps.override.read(),
+    ]);
+  const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
+  const defaults = capsule.body?.persona?.model;
+  const modelName = request.model || defaults?.model || "";
+  const model = findModel(deps.catalogue, modelName);
+  const { role, task } = request;
+  const nowMs = deps.clock.now();
+  const { texts } = templates;
+  const thread = await findEffective(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
+  const pin = await findPin(deps, thread, modelName, role, nowMs);
+  const scale = pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model));
+  const derived = deriveSettings(capsule.body!, deps.knobTable);
+  const warnings = [
+    ...(model.known
+      ? []
+      : [
+          `the model ${JSON.stringify(modelName)} is unknown: it is taken to have a window of ${model.entry.contextTokens} tokens`,
+        ]),
+    ...derived.clamped.map(
+      ({ knob, given, used }) => `the knob ${knob} is ${given}, out of range, and taken as ${used}`,
+    ),
+    ...overrideWarnings,
+    ...templates.warnings,
+  ];
+  return {
+    request,
+    tenantId,
+    assemblyId: deps.ids.next(),
+    nowMs,
+    session,
+    epoch,
+    head,
+    activeTurn,
+    thread: { ...thread, vocabulary: scale.vocabulary },
+    pin,
+    role,
+    task,
+    capsule,
+    derived,
+    settings: mergeSettings(deps.settings, capsule.body?.settings, request.settings),
+    workspace,
+    workspacePath: workspace ? workspace.path : session.workspacePath,
+    toolset,
+    model,
+    modelName,
+    templates,
+    override,
+    provider: request.provider || defaults?.provider || model.entry.provider,
+    scale,
+    warnings,
+  };
+}
+
+/** The scale of the context before stays in force until the next compaction, so that the cut does not wander. */
+function pinnedScale(thread: EffectiveThread, pin: Pin | undefined): ResolvedContext["scale"] | undefined {
+  const { budget, prefix } = pin?.receipt ?? {};
+  if (!budget || prefix?.scaledUnderCompactionId !== (thread.compaction?.id ?? "")) return undefined;
+  const { exact, ratio, margin, calibrationVersion: version } = budget;
+  const vocabulary = budget.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  return { vocabulary, exact, ratio, margin, version };
+}
+
+async function activeTurnOf(
+  deps: ResolveDeps,
+  tenantId: string,
+  session: SessionHead,
+  turnId: string,
+): Promise<TurnRow> {
+  const turn = requireOpen(await deps.ledger.threads.findTurn(tenantId, turnId), turnId);
+  if (turn.sessionId !== session.id || (turn.parentTurnId ?? "") !== (session.headTurnId ?? "")) {
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "context.active_turn_id",
+      "is no open turn under the session's head",
+    );
+  }
+  return turn;
+}
+
+async function workspaceOf(deps: ResolveDeps, tenantId: string, name: string): Promise<WorkspaceView> {
+  const workspace = await deps.workspaces.resolve(tenantId, name);
+  if (!workspace) {
+    throw new QuireError("WORKSPACE_NOT_FOUND", `there is no workspace ${JSON.stringify(name)}`, {
+      metadata: { workspace: name },
+    });
+  }
+  return workspace;
+}
+
+async function toolsetOf(
+  deps: ResolveDeps,
+  tenantId: string,
+  name: string,
+  workspace: WorkspaceView | undefined,
+): Promise<Toolset> {
+  if (!workspace)
+    throw QuireError.field("INVALID_FIELD", "context.toolset", "needs a workspace, whose toolset it is");
+  const toolset = await deps.workspaces.toolsetOf(tenantId, workspace, name);
+  if (!toolset) {
+    throw new QuireError("TOOLSET_NOT_FOUND", `there is no toolset ${JSON.stringify(name)}`, {
+      metadata: { toolset: name, workspace: workspace.name },
+    });
+  }
+  return toolset;
+}

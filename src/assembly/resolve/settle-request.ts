@@ -1,0 +1,71 @@
+import type { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
+import { AgentRole } from "../../domain/agent-role.js";
+import type { SessionDefaults } from "../../domain/session.js";
+import { QuireError } from "../../errors/quire-error.js";
+import { noDefaults, readDefaults } from "../../ledger/session-defaults.js";
+import type { SessionMemory } from "../../storage/ledger/rows.js";
+import { capsuleOfParent, type ParentDeps } from "./parent-capsule.js";
+
+/** What a request may leave to its session. */
+type Remembered = "capsule" | "role" | "workspace" | "toolset" | "model";
+
+/** A request in which nothing is left to the session any more. */
+export type SettledRequest = Omit<ContextRequest, Remembered> & {
+  readonly [Name in Remembered]: NonNullable<ContextRequest[Name]>;
+};
+
+/** Fills in what the session remembers. What the request names is stronger. */
+export async function settleRequest(
+  deps: ParentDeps,
+  tenantId: string,
+  request: ContextRequest,
+  memory: SessionMemory,
+): Promise<SettledRequest> {
+  const defaults = readDefaults(memory) ?? noDefaults;
+  const role = given(request.role) ?? defaults.role ?? AgentRole.UNIFIED;
+  const task = request.task || (role === AgentRole.WORKER ? (memory.task ?? "") : "");
+  if (role === AgentRole.WORKER && task === "")
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "context.task",
+      "is required: a worker needs a task, and the session has none",
+    );
+  const capsule = request.capsule || defaults.capsule || (await capsuleOfParent(deps, tenantId, memory));
+  if (!capsule)
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "context.capsule",
+      "is required: neither the session nor its parent knows a capsule",
+    );
+  return {
+    ...request,
+    ...place(request, defaults),
+    ...model(request, defaults),
+    role,
+    task,
+    capsule,
+    tools: request.tools.length > 0 ? request.tools : (defaults.tools?.tools ?? []),
+    scopedCapabilities:
+      request.scopedCapabilities.length > 0
+        ? request.scopedCapabilities
+        : (defaults.scope?.capabilities ?? []),
+  };
+}
+
+function given(role: AgentRole | undefined): AgentRole | undefined {
+  return role === AgentRole.UNSPECIFIED ? undefined : role;
+}
+
+/** A toolset belongs to its workspace: in another one its name means another, or none. */
+function place(request: ContextRequest, defaults: SessionDefaults) {
+  const workspace = request.workspace ?? defaults.workspace ?? "";
+  const own = workspace === defaults.workspace ? defaults.toolset : undefined;
+  return { workspace, toolset: request.toolset ?? own ?? "" };
+}
+
+/** A provider belongs to its model. */
+function model(request: ContextRequest, defaults: SessionDefaults) {
+  const name = request.model ?? defaults.model ?? "";
+  const own = name === (defaults.model ?? "") ? defaults.provider : undefined;
+  return { model: name, provider: request.provider || own || "" };
+}

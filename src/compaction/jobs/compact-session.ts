@@ -1,0 +1,126 @@
+import { isStrategy, mergeSettings } from "../../capsule/context-settings.js";
+import { CompactionTrigger, type CompactionTurn } from "../../domain/compaction.js";
+import type { CompressionStrategy } from "../../domain/context-settings.js";
+import { countedTokens } from "../../domain/token-units.js";
+import { QuireError } from "../../errors/quire-error.js";
+import { findEffective } from "../../ledger/effective-thread.js";
+import { viewCompaction } from "../../ledger/view-compaction.js";
+import { sessionNotFound } from "../../storage/ledger/session-store.js";
+import type { WriteKey } from "../../storage/stored-answers.js";
+import type { CompactionDeps } from "./deps.js";
+import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
+import { makeCompaction } from "./make-compaction.js";
+import { timeLeftMs } from "./time-left.js";
+
+/** A compaction that a person asks for. */
+export interface CompactSession {
+  readonly session: string;
+  readonly instructions: string;
+  readonly keepTurns: number;
+  readonly targetTokens?: number | undefined;
+  readonly compressionStrategy: CompressionStrategy;
+  readonly summarizers?: { readonly names: readonly string[] } | undefined;
+}
+
+export interface CompactAnswer {
+  readonly compaction: CompactionTurn | undefined;
+}
+
+/** A compaction whose answer is stored with it. */
+export interface Answered {
+  readonly kind: "answered";
+  readonly answer: CompactAnswer;
+}
+
+const longestMs = 300_000;
+
+/** Compacts a session's thread now. */
+export async function compactSession(
+  deps: CompactionDeps,
+  key: WriteKey<CompactAnswer>,
+  command: CompactSession,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
+): Promise<CompactAnswer> {
+  const before = await deps.ledger.compactions.answered(key);
+  if (before) return before;
+  return again(() => compactOnce(deps, key, command, limits));
+}
+
+const mostAttempts = 3;
+
+/** Does it again when another compaction of the same thread was faster: on top of that one. */
+export async function again<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const isLate = error instanceof QuireError && error.reason === "COMPACTION_OUTDATED";
+      if (!isLate || attempt === mostAttempts) throw error;
+    }
+  }
+}
+
+async function compactOnce(
+  deps: CompactionDeps,
+  key: WriteKey<CompactAnswer>,
+  command: CompactSession,
+  limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
+): Promise<CompactAnswer> {
+  const { tenantId } = key;
+  const found = await deps.ledger.threads.findThread(tenantId, command.session);
+  if (!found) throw sessionNotFound(command.session);
+  const { texts } = await deps.templates.current();
+  const thread = await findEffective(deps.ledger, { tenantId, ...found, texts, activeTurn: undefined });
+  const server = mergeSettings(deps.settings, undefined, undefined);
+  const unbounded = countedTokens(Number.POSITIVE_INFINITY);
+  const targetTokens = command.targetTokens === undefined ? unbounded : countedTokens(command.targetTokens);
+  const keepTurns = command.keepTurns || server.keepTurns;
+  const job: CompactionJob = {
+    thread,
+    trigger: CompactionTrigger.MANUAL,
+    goal: {
+      targetTokens,
+      roomTokens: targetTokens,
+      fullRoomTokens: unbounded,
+      targetMessages: Number.POSITIVE_INFINITY,
+      roomMessages: Number.POSITIVE_INFINITY,
+      keepTurns,
+      keepAtMost: command.targetTokens === undefined ? keepTurns : Number.POSITIVE_INFINITY,
+    },
+    clean: false,
+    settings: {
+      ...compactingSettings(server.compaction),
+      ...(isStrategy(command.compressionStrategy) ? { strategy: command.compressionStrategy } : {}),
+      ...(command.summarizers ? { summarizers: command.summarizers.names } : {}),
+    },
+    instructions: command.instructions,
+    mayAskEngine: false,
+    isPrepared: false,
+    limitMs: timeLeftMs(limits.deadlineMs, longestMs),
+  };
+  return requireMade(
+    command.session,
+    await makeCompaction(deps, job, limits.signal, async (row, of): Promise<Answered> => {
+      const answer = await deps.ledger.compactions.write(key, row, of, (outcome) => ({
+        compaction: viewCompaction(requireWritten(outcome)),
+      }));
+      return { kind: "answered", answer };
+    }),
+  );
+}
+
+/** The answer, or why there is none. */
+export function requireMade(
+  session: string,
+  outcome: Answered | Exclude<JobOutcome, { kind: "done" }>,
+): CompactAnswer {
+  if (outcome.kind === "answered") return outcome.answer;
+  if (outcome.kind === "failed") {
+    throw new QuireError("COMPACTION_FAILED", outcome.failures[0]?.reason ?? outcome.reason, {
+      metadata: Object.fromEntries(outcome.failures.map(({ summarizer, reason }) => [summarizer, reason])),
+    });
+  }
+  throw new QuireError("NOTHING_TO_COMPACT", "the thread has no turns that a summary could stand for", {
+    metadata: { session },
+  });
+}

@@ -1,0 +1,53 @@
+import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { countTokens } from "../../tokens/count-tokens.js";
+import { boundTurns } from "../extractive/bound-turns.js";
+import { summarizeExtractively } from "../extractive/extractive.js";
+import { summarizeByImportance } from "../extractive/importance.js";
+import { summarizeWithDecay } from "../extractive/time-decay.js";
+import { openIdentifiers } from "../plan/identifiers.js";
+import { type PackedFold, unpack } from "../plan/stored-fold.js";
+import type { SummaryTask } from "../plan/summary-task.js";
+import { type PricedEntry, pricedTranscript } from "../summarizers/transcript.js";
+
+/** What is done with the turns of a fold, for worker threads: it grows with the text. */
+
+export type EmbeddedStrategy =
+  | { readonly kind: "extractive" }
+  | { readonly kind: "importance" }
+  | { readonly kind: "time_decay"; readonly halfLifeTurns: number };
+
+export interface PackedTask extends Omit<SummaryTask, "turns"> {
+  readonly turns: readonly PackedFold[];
+}
+
+/** So many characters of a fold are read; of longer texts, the middle is left out. */
+const mostChars = 2 * 1024 * 1024;
+
+const count = (text: string) => countTokens(text, "o200k_base");
+const read = (turns: readonly PackedFold[]) => boundTurns(turns.map(unpack), mostChars);
+
+export function summarizePacked(input: {
+  readonly strategy: EmbeddedStrategy;
+  readonly task: PackedTask;
+}): string {
+  const { strategy } = input;
+  const task = { ...input.task, turns: read(input.task.turns) };
+  if (strategy.kind === "importance") return summarizeByImportance(task, count);
+  if (strategy.kind === "time_decay") return summarizeWithDecay(task, count, strategy.halfLifeTurns);
+  return summarizeExtractively(task, count);
+}
+
+export function openIdentifiersOf(input: {
+  readonly folded: readonly PackedFold[];
+  readonly kept: readonly PackedFold[];
+}): string[] {
+  return openIdentifiers(read(input.folded), read(input.kept));
+}
+
+export function transcriptOfPacked(input: {
+  readonly turns: readonly PackedFold[];
+  readonly texts: PromptTexts | undefined;
+  readonly mostTokens: number;
+}): PricedEntry[][] {
+  return pricedTranscript(input.turns.map(unpack), count, input.texts, input.mostTokens);
+}

@@ -1,0 +1,88 @@
+import type OpenAI from "openai";
+import { callFailure, SummarizerFailure } from "./call-failure.js";
+import { type EndpointOptions, endpointSummarizer, noKey, once } from "./endpoint.js";
+import type { CallModel } from "./recursive.js";
+import type { Summarizer } from "./summarizer.js";
+import { wholeAnswerFetch } from "./whole-answer.js";
+
+type LimitField = "max_completion_tokens" | "max_tokens";
+
+/** Of models that are not OpenAI's own. */
+const ownTokenRatio = 1.25;
+
+/** Summaries from an endpoint that speaks OpenAI's chat completions. */
+export function openaiSummarizer(options: EndpointOptions): Summarizer {
+  const open = once(async () => {
+    const { default: sdk } = await import("openai");
+    const client = new sdk({
+      apiKey: options.apiKey.trim() || noKey,
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: options.baseUrl || null,
+      timeout: options.timeoutMs,
+      maxRetries: options.retries,
+      fetch: wholeAnswerFetch(options.timeoutMs),
+      logLevel: "off",
+    });
+    return { sdk, client };
+  });
+  // OpenAI's newer models refuse the old field; other servers ignore or refuse the new one.
+  let limitField: LimitField = /^$|\.(openai|azure)\.com\b/.test(options.baseUrl)
+    ? "max_completion_tokens"
+    : "max_tokens";
+
+  const call: CallModel = async ({ system, user }, outputTokens, signal) => {
+    const { sdk, client } = await open();
+    const ask = (field: LimitField) =>
+      client.chat.completions.create(
+        {
+          model: options.model,
+          messages: [
+            { role: "system", content: system },
+            { role: "user", content: user },
+          ],
+          [field]: outputTokens,
+        },
+        { signal },
+      );
+    try {
+      const completion = await ask(limitField).catch((error: unknown) => {
+        if (!(error instanceof sdk.APIError) || !refuses(error, limitField)) throw error;
+        limitField = limitField === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+        return ask(limitField);
+      });
+      return {
+        text: textOf(completion),
+        inputTokens: completion.usage?.prompt_tokens,
+        outputTokens: completion.usage?.completion_tokens,
+      };
+    } catch (error) {
+      throw callFailure(error, sdk, options.timeoutMs);
+    }
+  };
+  return endpointSummarizer("openai", { ...options, tokenRatio: options.tokenRatio ?? ownTokenRatio }, call);
+}
+
+/** Servers that call themselves compatible leave out what the types promise. */
+function textOf(completion: Partial<OpenAI.ChatCompletion>): string {
+  const choice = completion?.choices?.[0];
+  if (choice?.message === undefined) throw new SummarizerFailure("answered in a form that is not known");
+  if (choice.finish_reason === "content_filter" || choice.message.refusal)
+    throw new SummarizerFailure("refused to answer (content filter)");
+  if (choice.finish_reason === "length")
+    throw new SummarizerFailure("was cut off at the length limit of its answer");
+  const { content } = choice.message;
+  if (typeof content !== "string" || content.trim() === "")
+    throw new SummarizerFailure("answered with nothing");
+  return content;
+}
+
+function refuses(
+  { status, param, error: body }: InstanceType<typeof OpenAI.APIError>,
+  field: LimitField,
+): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return param ? param === field : JSON.stringify(body ?? "").includes(field);
+}

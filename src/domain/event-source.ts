@@ -1,0 +1,11 @@
+export const EventSource = {
+  UNSPECIFIED: "EVENT_SOURCE_UNSPECIFIED",
+  HUMAN: "EVENT_SOURCE_HUMAN",
+  TRIGGER: "EVENT_SOURCE_TRIGGER",
+  AGENT: "EVENT_SOURCE_AGENT",
+  WEBHOOK: "EVENT_SOURCE_WEBHOOK",
+  CRON: "EVENT_SOURCE_CRON",
+  EVENT: "EVENT_SOURCE_EVENT",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type EventSource = (typeof EventSource)[keyof typeof EventSource];

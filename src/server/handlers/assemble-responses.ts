@@ -1,0 +1,106 @@
+import { assemble } from "../../assembly/assemble.js";
+import { resolvedMessage } from "../../assembly/body/context-message.js";
+import type { AssemblyDeps } from "../../assembly/deps.js";
+import type { HistoryStage } from "../../assembly/history/history.js";
+import {
+  type AssembleResponse,
+  type ContextRequest,
+  HistoryBatch,
+} from "../../contract/gen/quire/v1/assembly_service.js";
+import type { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
+import { HistoryBatcher } from "../../thread/history-batcher.js";
+import type { CallContext } from "../call/call-context.js";
+import type { EncodedResponse } from "../encoded-response.js";
+import { nested } from "../wire-pieces.js";
+import { compactionEvent } from "./compaction-event.js";
+
+const historyField = 5;
+const nothing = Buffer.alloc(0);
+/** A body comes in pieces of this size. */
+const chunkBytes = 64 * 1024;
+
+type Response = AssembleResponse | EncodedResponse;
+
+/** The events of an assembly as the contract has them, each as soon as it is there. */
+export async function* assembleResponses(
+  assembly: AssemblyDeps,
+  request: ContextRequest,
+  { tenantId, ...limits }: CallContext,
+): AsyncGenerator<Response> {
+  const { have } = request;
+  let toolset = "";
+  for await (const event of assemble(assembly, tenantId, request, limits)) {
+    switch (event.kind) {
+      case "resolved":
+        toolset = event.resolved.request.toolset;
+        yield { event: { $case: "resolved", value: resolvedMessage(event.resolved, event.plan) } };
+        break;
+      case "tools": {
+        const { tools, hash, tokens } = event.tools;
+        const reused = have?.toolsHash.equals(hash) ?? false;
+        const sent = reused ? [] : tools.map((tool) => ({ ...tool }));
+        yield { event: { $case: "tools", value: { tools: sent, hash, tokens, reused, toolset } } };
+        break;
+      }
+      case "system": {
+        const { text, hash, tokens, sections } = event.system;
+        const reused = have?.systemHash.equals(hash) ?? false;
+        const value = { text: reused ? "" : text, sections: [...sections], hash, tokens, reused };
+        yield { event: { $case: "system", value } };
+        break;
+      }
+      case "compaction":
+        yield {
+          event: {
+            $case: "compaction",
+            value: { event: compactionEvent(assembly.compaction, tenantId, event.notice) },
+          },
+        };
+        break;
+      case "history":
+        yield* historyBatches(event.history);
+        break;
+      case "current": {
+        const { message, hash, tokens, truncated } = event.current;
+        yield { event: { $case: "currentMessage", value: { message, hash, tokens, truncated } } };
+        break;
+      }
+      case "rendered":
+        yield* bodyChunks(event.rendered);
+        break;
+      case "completed": {
+        const { budget, hashes, warnings, floors } = event.use;
+        const assemblyId = request.dryRun ? undefined : event.context.assemblyId;
+        const value = {
+          budget,
+          hashes,
+          assemblyId,
+          warnings: [...warnings],
+          floors: [...floors],
+          cachePlan: event.cache.plan,
+          prefix: event.cache.prefix,
+        };
+        yield { event: { $case: "completed", value } };
+      }
+    }
+  }
+}
+
+function* bodyChunks(rendered: RenderedBody): Generator<Response> {
+  const { body } = rendered;
+  for (let at = 0; at === 0 || at < body.length; at += chunkBytes) {
+    const isLast = at + chunkBytes >= body.length;
+    const about = isLast ? { ...rendered, body: nothing } : undefined;
+    const value = { data: body.subarray(at, at + chunkBytes), about };
+    yield { event: { $case: "rendered", value } };
+  }
+}
+
+/** The history in batches: the stored bytes, with the layer's description before them. */
+function* historyBatches(history: HistoryStage): Generator<EncodedResponse> {
+  const layer = HistoryBatch.encode({ messages: [], layer: history.layer }).finish();
+  const batcher = new HistoryBatcher(Buffer.from(layer));
+  for (const piece of history.pieces())
+    for (const batch of batcher.add(piece)) yield nested(historyField, batch);
+  for (const batch of batcher.rest()) yield nested(historyField, batch);
+}

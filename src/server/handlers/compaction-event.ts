@@ -1,0 +1,33 @@
+import type { CompactionNotice } from "../../assembly/history/compact-history.js";
+import type { CompactionDeps } from "../../compaction/jobs/deps.js";
+import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
+import { viewCompaction } from "../../ledger/view-compaction.js";
+
+/** What an assembly says of a compaction, as the contract has it. */
+export function compactionEvent(
+  { planSeal }: CompactionDeps,
+  tenantId: string,
+  notice: CompactionNotice,
+): CompactionEvent["event"] {
+  switch (notice.kind) {
+    case "started": {
+      const { kind, strategy: compressionStrategy, ...value } = notice;
+      return { $case: kind, value: { ...value, compressionStrategy } };
+    }
+    case "finished":
+      return { $case: "finished", value: viewCompaction(notice.row) };
+    case "failed":
+      return { $case: "failed", value: { reason: notice.reason, failures: [...notice.failures] } };
+    case "needed": {
+      const { prompt, previousId, trigger, sessionId } = notice;
+      const plan = { ...notice.plan, previousCompactionId: previousId, trigger };
+      const value = {
+        planToken: planSeal.seal(tenantId, sessionId, plan),
+        plan,
+        systemPrompt: prompt.system,
+        prompt: prompt.user,
+      };
+      return { $case: "needed", value };
+    }
+  }
+}
