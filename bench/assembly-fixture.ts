@@ -40,7 +40,7 @@ export class AssemblyFixture {
     const config = benchConfig(folder);
     const engine = await openEngine(config, createLogger("silent"));
     const fixture = new AssemblyFixture(folder, config, engine, new AssemblyFloor(join(folder, "floor.db")));
-    await fixture.putAgent();
+    await putAgent(engine);
     await fixture.converse();
     return fixture;
   }
@@ -49,30 +49,6 @@ export class AssemblyFixture {
     this.floor.close();
     await this.engine.close();
     rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  private async putAgent(): Promise<void> {
-    const { capsules, workspaces } = this.engine;
-    const random = seeded(3);
-    const persona = { corePrompt: prose(random, 3_000), knobs: { intelligenceLevel: 9 } };
-    const body = CapsuleBody.fromPartial({ persona });
-    await putCapsule(capsules, noKey("PutCapsule"), { name: "agent", body });
-    await putWorkspace(workspaces, noKey("PutWorkspace"), { name: "w", path: "/w", runtime: undefined });
-    const documents = ["AGENTS.md", "SOUL.md"].map((path) =>
-      Document.fromPartial({ path, content: prose(random, 2_000) }),
-    );
-    await putDocuments(workspaces, noKey("PutDocuments"), { workspace: "w", documents, removePaths: [] });
-    const inputSchemaJson = JSON.stringify({
-      type: "object",
-      properties: { query: { type: "string", description: prose(random, 80) }, limit: { type: "integer" } },
-      required: ["query"],
-    });
-    const tools = Array.from({ length: 12 }, (_, index) => ({
-      name: index === 0 ? "search_records" : `tool_${index}`,
-      description: prose(random, 160),
-      inputSchemaJson,
-    }));
-    await putToolset(workspaces, noKey("PutToolset"), "w", Toolset.fromPartial({ name: "tools", tools }));
   }
 
   /** One thread; the shorter ones are its beginnings, as sessions of their own. */
@@ -110,6 +86,30 @@ export class AssemblyFixture {
       metadata: {},
     });
   }
+}
+
+/** An agent with a persona, documents and tools. */
+export async function putAgent({ capsules, workspaces }: Engine): Promise<void> {
+  const random = seeded(3);
+  const persona = { corePrompt: prose(random, 3_000), knobs: { intelligenceLevel: 9 } };
+  const body = CapsuleBody.fromPartial({ persona });
+  await putCapsule(capsules, noKey("PutCapsule"), { name: "agent", body });
+  await putWorkspace(workspaces, noKey("PutWorkspace"), { name: "w", path: "/w", runtime: undefined });
+  const documents = ["AGENTS.md", "SOUL.md"].map((path) =>
+    Document.fromPartial({ path, content: prose(random, 2_000) }),
+  );
+  await putDocuments(workspaces, noKey("PutDocuments"), { workspace: "w", documents, removePaths: [] });
+  const inputSchemaJson = JSON.stringify({
+    type: "object",
+    properties: { query: { type: "string", description: prose(random, 80) }, limit: { type: "integer" } },
+    required: ["query"],
+  });
+  const tools = Array.from({ length: 12 }, (_, index) => ({
+    name: index === 0 ? "search_records" : `tool_${index}`,
+    description: prose(random, 160),
+    inputSchemaJson,
+  }));
+  await putToolset(workspaces, noKey("PutToolset"), "w", Toolset.fromPartial({ name: "tools", tools }));
 }
 
 export function benchConfig(folder: string): Config {

@@ -1,7 +1,7 @@
-import { messageOverheadTokens } from "../src/budget/token-scale.js";
 import type { Message } from "../src/contract/gen/quire/v1/message.js";
-import { countMessages } from "../src/ledger/message-text.js";
 import { openDatabase, type Statement } from "../src/storage/driver/database-sync.js";
+import { messageOverheadTokens } from "../src/thread/message-overhead.js";
+import { countMessages } from "../src/thread/message-text.js";
 import type { TokenCounter } from "../src/tokens/token-counter.js";
 
 interface Row {

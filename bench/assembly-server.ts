@@ -1,7 +1,8 @@
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
-import { buildContext, contextPieces } from "../src/assembly/build-context.js";
+import { buildContext } from "../src/assembly/build-context.js";
 import { AssemblyServiceService } from "../src/contract/gen/quire/v1/assembly_service.js";
 import { openEngine } from "../src/engine.js";
+import { contextPieces } from "../src/receipts/built-context.js";
 import { serve } from "../src/server/serve.js";
 import { nested } from "../src/server/wire-pieces.js";
 import { createLogger } from "../src/telemetry/logger.js";

@@ -41,7 +41,7 @@ export const gemini: SimulatedModel = {
   format: "gemini",
   bodyFormat: BodyFormat.GEMINI,
   ratio: 1.1,
-  readPrice: 0.25,
+  readPrice: 0.1,
   writePrice: 1,
   cache: () => new PrefixCache({ minTokens: 4_096, stepTokens: 1, ttlMs, ratio: 1.1 }),
 };

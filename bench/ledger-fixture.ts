@@ -17,7 +17,7 @@ export const tenantId = "default";
 
 /** A ledger on a database of its own in a temporary folder. */
 export class LedgerFixture {
-  private readonly random = seeded(7);
+  private readonly exchanges = new Exchanges(7);
   private constructor(
     readonly folder: string,
     readonly database: Database,
@@ -55,7 +55,7 @@ export class LedgerFixture {
         parentTurnId,
         onHeadMoved: OnHeadMoved.FAIL,
         details: undefined,
-        messages: exchange(this.random, messageBytes),
+        messages: this.exchanges.next(messageBytes),
         result: undefined,
         status: TurnStatus.COMPLETED,
         abandonOpenItems: false,
@@ -67,11 +67,33 @@ export class LedgerFixture {
   }
 }
 
-/** A question and an answer. */
-export function exchange(random: () => number, bytes: number): Message[] {
-  return [MessageRole.USER, MessageRole.ASSISTANT].map((role) =>
-    Message.create({ role, parts: [{ content: { $case: "text", value: { text: prose(random, bytes) } } }] }),
-  );
+const preparedExchanges = 512;
+
+/** Questions and answers, made beforehand: what is measured is how they are written. */
+export class Exchanges {
+  private readonly prepared = new Map<number, readonly Message[][]>();
+  private taken = 0;
+
+  constructor(private readonly seed: number) {}
+
+  /** A question and an answer of so many bytes each. */
+  next(bytes: number): Message[] {
+    let exchanges = this.prepared.get(bytes);
+    if (!exchanges) {
+      const random = seeded(this.seed);
+      exchanges = Array.from({ length: preparedExchanges }, () => exchange(random, bytes));
+      this.prepared.set(bytes, exchanges);
+    }
+    return exchanges[this.taken++ % preparedExchanges]!;
+  }
+}
+
+function exchange(random: () => number, bytes: number): Message[] {
+  return [MessageRole.USER, MessageRole.ASSISTANT].map((role) => {
+    // A text as it comes from the network: in one piece.
+    const text = Buffer.from(prose(random, bytes)).toString();
+    return Message.create({ role, parts: [{ content: { $case: "text", value: { text } } }] });
+  });
 }
 
 export function noKey<Answer>(method: string): WriteKey<Answer> {

@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { encodeMessages } from "../src/ledger/message-codec.js";
 import { openDatabase } from "../src/storage/driver/database-sync.js";
-import { exchange } from "./ledger-fixture.js";
-import { seeded } from "./measure.js";
+import { encodeMessages } from "../src/thread/message-codec.js";
+import { Exchanges } from "./ledger-fixture.js";
 
 /** The floor of writing: a turn, its messages, the head and the head log by prepared statements, one commit a turn. */
 export class RawLedger {
   private readonly database;
-  private readonly random = seeded(11);
+  private readonly exchanges = new Exchanges(11);
 
   constructor(path: string) {
     this.database = openDatabase(path);
@@ -28,7 +27,7 @@ export class RawLedger {
     const head = db.prepare("UPDATE sessions SET head = ?, depth = ? WHERE id = 's'");
     const move = db.prepare("INSERT INTO moves VALUES ('s', ?, ?)");
     for (let at = 0; at < turns; at++) {
-      const { wire } = encodeMessages(exchange(this.random, messageBytes));
+      const { wire } = encodeMessages(this.exchanges.next(messageBytes));
       const id = randomUUID();
       db.exec("BEGIN IMMEDIATE");
       const [{ depth }] = read.all() as [{ depth: number }];

@@ -10,6 +10,7 @@ const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]
   cache: () => import("./cache.js"),
   ledger: () => import("./ledger.js"),
   render: () => import("./render.js"),
+  scale: () => import("./scale.js"),
   summaries: () => import("./summaries.js"),
   tokens: () => import("./tokens.js"),
 };

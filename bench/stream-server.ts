@@ -1,17 +1,14 @@
 import { Server, ServerCredentials, type ServerWritableStream } from "@grpc/grpc-js";
 import { loadConfig } from "../src/config/load-config.js";
-import {
-  LedgerServiceService,
-  StreamHistoryRequest,
-  StreamHistoryResponse,
-} from "../src/contract/gen/quire/v1/ledger_service.js";
+import { LedgerServiceDefinition } from "../src/contract/gen/quire/v1/ledger_service.js";
 import { systemClock, systemIds } from "../src/domain/clock.js";
 import { createLedger } from "../src/ledger/ledger.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
 import { Offload } from "../src/offload/offload.js";
 import { Admission } from "../src/server/admission/admission.js";
-import { serverStream } from "../src/server/call.js";
-import { method } from "../src/server/method.js";
+import { streamCall } from "../src/server/call/stream-call.js";
+import { grpcMethod } from "../src/server/grpc-service.js";
+import { methodsOf } from "../src/server/method.js";
 import { createLogger } from "../src/telemetry/logger.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 
@@ -49,15 +46,15 @@ const deps = {
   draining: new AbortController().signal,
 };
 const identity = (bytes: Buffer) => bytes;
-const { streamHistory: definition } = LedgerServiceService;
+const { streamHistory: method } = methodsOf(LedgerServiceDefinition);
 const fromLedger = (ledger: typeof cold) =>
-  serverStream<StreamHistoryRequest, StreamHistoryResponse>(
-    deps,
-    "Bench",
-    () => {},
-    (_, { signal }) => streamHistory(ledger, tenantId, command, signal),
-    false,
-  );
+  streamCall(deps, {
+    kind: "stream",
+    method,
+    validate: () => {},
+    isEndless: false,
+    handle: (_, { signal }) => streamHistory(ledger, tenantId, command, signal),
+  });
 /** The floor: nothing but grpc-js writing bytes that are there, with the same respect for the reader. */
 const preEncoded = async (call: ServerWritableStream<Buffer, Buffer>) => {
   for (const batch of batches) {
@@ -69,10 +66,10 @@ const preEncoded = async (call: ServerWritableStream<Buffer, Buffer>) => {
 const server = new Server();
 server.addService(
   {
-    warm: { ...method(definition, StreamHistoryRequest, StreamHistoryResponse), path: "/bench/Warm" },
-    cold: { ...method(definition, StreamHistoryRequest, StreamHistoryResponse), path: "/bench/Cold" },
+    warm: { ...grpcMethod(method), path: "/bench/Warm" },
+    cold: { ...grpcMethod(method), path: "/bench/Cold" },
     preEncoded: {
-      ...definition,
+      ...grpcMethod(method),
       path: "/bench/PreEncoded",
       requestDeserialize: identity,
       responseSerialize: identity,

@@ -1,6 +1,6 @@
-import { extractiveSummarizer } from "../src/assembly/compaction/fold-threads.js";
-import { summarizeExtractively } from "../src/compaction/extractive.js";
-import type { FoldedTurn, SummaryTask } from "../src/compaction/summarizer.js";
+import { summarizeExtractively } from "../src/compaction/extractive/extractive.js";
+import { extractiveSummarizer } from "../src/compaction/jobs/fold-threads.js";
+import type { FoldedTurn, SummaryTask } from "../src/compaction/plan/summary-task.js";
 import { MessageRole } from "../src/domain/message.js";
 import { Offload } from "../src/offload/offload.js";
 import { countTokens } from "../src/tokens/count-tokens.js";

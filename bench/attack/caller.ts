@@ -1,5 +1,5 @@
 import { Client, credentials, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js";
-import { LedgerError } from "../../src/cli/client/ledger-error.js";
+import { CallError } from "../../src/cli/client/call-error.js";
 
 /** How calls ended: "served", or the code and reason of a refusal; with how many. */
 export type Tally = Record<string, number>;
@@ -85,6 +85,6 @@ export class Caller {
 }
 
 function endOf(error: ServiceError, address: string): string {
-  const { code, reason } = LedgerError.from(error, address);
+  const { code, reason } = CallError.from(error, address);
   return `${status[code]}${reason && reason !== status[code] ? ` ${reason}` : ""}`;
 }

@@ -9,26 +9,40 @@ export interface Stall {
 const periodMs = 10;
 const reportMs = 100;
 
+/** Watches the event loop of this process. */
+export class StallWatch {
+  longest: Stall = { ms: 0, ownMs: 0 };
+
+  constructor(onLook: () => void = () => undefined) {
+    let [last, lastWaitedMs] = [performance.now(), waitedForCpuMs()];
+    setInterval(() => {
+      const [now, waitedMs] = [performance.now(), waitedForCpuMs()];
+      const lateMs = now - last - periodMs;
+      const ownMs = lateMs - (waitedMs - lastWaitedMs);
+      this.longest = { ms: Math.max(this.longest.ms, lateMs), ownMs: Math.max(this.longest.ownMs, ownMs) };
+      [last, lastWaitedMs] = [now, waitedMs];
+      onLook();
+    }, periodMs).unref();
+  }
+
+  reset(): void {
+    this.longest = { ms: 0, ownMs: 0 };
+  }
+}
+
 /**
- * Watches the event loop of this process and tells the parent of its longest stall so far, ten times a second: a report that is late is
- * itself a stall. The message "reset" begins anew.
+ * Tells the parent of the longest stall of this process so far, ten times a second: a report that is late is itself a stall. The
+ * message "reset" begins anew.
  */
 export function reportStalls(): void {
-  let [ms, ownMs] = [0, 0];
-  let [last, lastWaitedMs, reported] = [performance.now(), waitedForCpuMs(), 0];
-  setInterval(() => {
-    const now = performance.now();
-    const waitedMs = waitedForCpuMs();
-    const lateMs = now - last - periodMs;
-    ms = Math.max(ms, lateMs);
-    ownMs = Math.max(ownMs, lateMs - (waitedMs - lastWaitedMs));
-    [last, lastWaitedMs] = [now, waitedMs];
-    if (now - reported < reportMs) return;
-    reported = now;
-    process.send?.({ stall: { ms, ownMs } });
-  }, periodMs).unref();
+  let reported = 0;
+  const watch = new StallWatch(() => {
+    if (performance.now() - reported < reportMs) return;
+    reported = performance.now();
+    process.send?.({ stall: watch.longest });
+  });
   process.on("message", (message) => {
-    if (message === "reset") [ms, ownMs] = [0, 0];
+    if (message === "reset") watch.reset();
   });
 }
 

@@ -1,7 +1,7 @@
-import type { ContextRequest } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import {
   AssemblyServiceService,
   BuildContextRequest,
+  type ContextRequest,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { CapsuleServiceService, PutCapsuleRequest } from "../../src/contract/gen/quire/v1/capsule_service.js";
 import {

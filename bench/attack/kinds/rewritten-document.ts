@@ -8,7 +8,7 @@ import type { Attack } from "../attack.js";
 import { contextOf, type Target, userTurn } from "../target.js";
 
 const lines = 16_000;
-const model = "claude-opus-5-5";
+const model = "claude-fable-5-1";
 
 function putDocument(target: Target, edition: string) {
   const line = (_: unknown, at: number) => `- Rule ${at} of edition ${edition}: answer in full sentences.`;
