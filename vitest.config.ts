@@ -12,5 +12,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
+    // TypeScript that is generated at test time, by test/support/parity.
+    server: { deps: { inline: [/\.cache\/parity-client\//] } },
   },
 });

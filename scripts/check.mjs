@@ -7,6 +7,7 @@ const steps = [
   ["layers", "node", "scripts/layers.mjs"],
   ["contract: lint", "npx", "buf", "lint"],
   ["contract: format", "npx", "buf", "format", "--diff", "--exit-code"],
+  ["contract: comments", "node", "scripts/comments.mjs"],
   ["contract: breaking changes", "node", "scripts/breaking.mjs"],
   ["generated code", "node", "scripts/generated.mjs"],
   ...(process.argv.includes("--without-tests") ? [] : [["tests", "npm", "test"]]),

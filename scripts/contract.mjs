@@ -1,5 +1,5 @@
-// Writes the copy of the contract that clients use: without options of buf.validate and without their import, with the bounds in
-// words in the comments. Reads the descriptors that buf made, so it runs after `buf build`.
+// Writes the copy of the contract that clients use: without options of buf.validate and google.api and without their imports, with
+// the bounds in words in the comments. Reads the descriptors that buf made, so it runs after `buf build`.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createFileRegistry, fromBinary, getOption, toJson } from "@bufbuild/protobuf";
@@ -22,7 +22,10 @@ function rulesOf(of, name) {
 
 function wordsFor(message, name) {
   const field = message.fields.find((entry) => entry.name === name);
-  if (field) return boundsInWords(rulesOf(field, "field"), field.enum);
+  if (field) {
+    const isOptional = field.proto.proto3Optional;
+    return boundsInWords(rulesOf(field, "field"), field.enum, { isOptional });
+  }
   const oneof = message.oneofs.find((entry) => entry.name === name);
   return oneof && rulesOf(oneof, "oneof").required ? "Exactly one must be set." : undefined;
 }
@@ -58,18 +61,21 @@ function optionsIn(text) {
   return [...options, text.slice(start)].map((option) => option.trim()).filter(Boolean);
 }
 
-/** The text without what buf.validate says in it. */
+const isForServer = (option) => /^\((buf\.validate|google\.api)\./.test(option);
+
+/** The text without what buf.validate and google.api say in it. */
 function withoutRules(text) {
   let plain = text
-    .replace('import "buf/validate/validate.proto";\n', "")
+    .replace(/^import "(buf\/validate|google\/api)\/.*\n/gm, "")
     .replace(/^ *option \(buf\.validate\.[^;]*;\n\n?/gm, "");
-  for (let at = plain.search(/ \[\s*\(buf\.validate/); at >= 0; at = plain.search(/ \[\s*\(buf\.validate/)) {
+  const options = / \[\s*\((buf\.validate|google\.api)\./;
+  for (let at = plain.search(options); at >= 0; at = plain.search(options)) {
     const end = closing(plain, at + 1);
-    const kept = optionsIn(plain.slice(at + 2, end)).filter((option) => !option.startsWith("(buf.validate"));
+    const kept = optionsIn(plain.slice(at + 2, end)).filter((option) => !isForServer(option));
     plain = plain.slice(0, at) + (kept.length > 0 ? ` [${kept.join(", ")}]` : "") + plain.slice(end + 1);
   }
-  if (plain.includes("buf.validate") || plain.includes("buf/validate"))
-    throw new Error("something of buf.validate is left: write it as the other fields do");
+  if (/buf.validate|google.api/.test(plain))
+    throw new Error("something of buf.validate or google.api is left: write it as the other fields do");
   // A file that imported nothing else.
   return plain.replace(/^(package [^\n]*\n)\n{2,}/m, "$1\n");
 }

@@ -1,6 +1,6 @@
-// Fails when the committed generated code is not what the contract and the models give now.
+// Fails when what is committed and generated (code, the contract for clients, the picture) is not what its sources give now.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 
@@ -10,12 +10,15 @@ const run = (command, ...args) => {
   const { status, stderr, stdout } = spawnSync(command, args, { cwd: root, encoding: "utf8" });
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
 };
-const contents = (base) =>
+const filesOf = (path) =>
+  statSync(path).isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+const contents = (base, part) =>
   new Map(
-    readdirSync(base, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [relative(base, path), readFileSync(path).toString("base64")]),
+    filesOf(join(base, part)).map((path) => [relative(base, path), readFileSync(path).toString("base64")]),
   );
 try {
   const gen = join("src", "contract", "gen");
@@ -31,18 +34,19 @@ try {
     join(folder, gen, "descriptors.binpb"),
   );
   run("node", "scripts/contract.mjs", folder);
-  const stale = [gen, "contract"].flatMap((part) => {
-    const expected = contents(join(folder, part));
-    const actual = contents(join(root, part));
-    return [...new Set([...expected.keys(), ...actual.keys()])]
-      .filter((path) => expected.get(path) !== actual.get(path))
-      .map((path) => join(part, path));
+  run("node", "scripts/picture.mjs", folder);
+  const stale = [gen, "contract", join("docs", "context.svg")].flatMap((part) => {
+    const expected = contents(folder, part);
+    const actual = contents(root, part);
+    return [...new Set([...expected.keys(), ...actual.keys()])].filter(
+      (path) => expected.get(path) !== actual.get(path),
+    );
   });
   for (const path of stale) console.error(`${path} is out of date`);
   run("node", "scripts/prisma.mjs", "generate", "--check");
   run("node", "scripts/prisma.mjs", "check");
   if (stale.length > 0) process.exitCode = 1;
-  else console.log("generated code and migrations are up to date");
+  else console.log("generated code, the picture and migrations are up to date");
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

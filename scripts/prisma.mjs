@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { diffSql } from "./prisma/engine.mjs";
-import { generate } from "./prisma/generate.mjs";
+import { generate, generateClient } from "./prisma/generate.mjs";
 import { mergedSchema, migrationsFolder, providers, readMigrations } from "./prisma/schema.mjs";
 import { postgresStub, withPostgres } from "./prisma/shadow-postgres.mjs";
 import { sqliteShadow } from "./prisma/shadow-sqlite.mjs";
@@ -11,12 +11,13 @@ import { sqliteShadow } from "./prisma/shadow-sqlite.mjs";
 /** @import { Provider } from "./prisma/schema.mjs" */
 
 const usage = `node scripts/prisma.mjs <command>
-  generate            writes the Prisma clients
-  generate --check    fails when the clients in the tree are not what the models generate
-  sql <provider>      prints the SQL that builds the models in an empty database
-  diff [provider]     prints the SQL that the migrations lack
-  check               fails when the migrations do not build exactly the models
-  new <name>          writes a migration with that SQL, for each provider that lacks some
+  generate                  writes the Prisma clients
+  generate --check          fails when the clients in the tree are not what the models generate
+  client <schema> <folder>  writes the client of another schema to a folder that is not there yet
+  sql <provider>            prints the SQL that builds the models in an empty database
+  diff [provider]           prints the SQL that the migrations lack
+  check                     fails when the migrations do not build exactly the models
+  new <name>                writes a migration with that SQL, for each provider that lacks some
 providers: ${providers.join(", ")}`;
 
 const { positionals, values } = parseArgs({
@@ -71,7 +72,7 @@ function failIfAny(title, problems) {
   process.exitCode = 1;
 }
 
-const [command, argument] = positionals;
+const [command, argument, target] = positionals;
 switch (command) {
   case "generate": {
     const changed = generate(root, { check: values.check });
@@ -79,6 +80,10 @@ switch (command) {
     else for (const file of changed) console.log(file);
     break;
   }
+  case "client":
+    if (argument === undefined || target === undefined) throw new Error(usage);
+    generateClient(root, argument, target);
+    break;
   case "sql":
     process.stdout.write(await fromEmpty(provider(argument)));
     break;

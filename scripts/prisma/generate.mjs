@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -25,23 +26,11 @@ import { mergedSchema, providers } from "./schema.mjs";
  * @returns {readonly Target[]}
  */
 function targets(root) {
-  const parity = "test/support/parity/schema.prisma";
-  return [
-    ...providers.map((provider) => ({
-      schema: mergedSchema(root, provider),
-      schemaPath: `prisma/${provider}/schema.prisma`,
-      output: `src/storage/gen/${provider}`,
-    })),
-    ...(existsSync(join(root, parity))
-      ? [
-          {
-            schema: readFileSync(join(root, parity), "utf8"),
-            schemaPath: parity,
-            output: "test/support/parity/gen",
-          },
-        ]
-      : []),
-  ];
+  return providers.map((provider) => ({
+    schema: mergedSchema(root, provider),
+    schemaPath: `prisma/${provider}/schema.prisma`,
+    output: `src/storage/gen/${provider}`,
+  }));
 }
 
 /**
@@ -51,10 +40,7 @@ function targets(root) {
  * @returns {readonly string[]} the files that differed
  */
 export function generate(root, { check }) {
-  const cache = join(root, "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  const scratch = mkdtempSync(join(cache, "prisma-"));
-  try {
+  return inScratch(root, (scratch) => {
     /** @type {string[]} */
     const stale = [];
     for (const target of targets(root)) {
@@ -67,6 +53,40 @@ export function generate(root, { check }) {
       cpSync(made, kept, { recursive: true });
     }
     return stale;
+  });
+}
+
+/**
+ * Generates the client of one schema, whose own `output` must be "./gen", in a folder of the cache. The folder appears when
+ * it is whole; of several who make it at once, one does, and all can use it.
+ * @param {string} root
+ * @param {string} schemaFile
+ * @param {string} folder
+ */
+export function generateClient(root, schemaFile, folder) {
+  inScratch(root, (scratch) => {
+    const schema = readFileSync(schemaFile, "utf8");
+    runGenerator(root, scratch, { schema, schemaPath: "schema.prisma", output: "gen" });
+    mkdirSync(dirname(folder), { recursive: true });
+    try {
+      renameSync(join(scratch, "gen"), folder);
+    } catch (error) {
+      if (!existsSync(folder)) throw error;
+    }
+  });
+}
+
+/**
+ * @template T
+ * @param {string} root
+ * @param {(scratch: string) => T} work
+ */
+function inScratch(root, work) {
+  const cache = join(root, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  const scratch = mkdtempSync(join(cache, "prisma-"));
+  try {
+    return work(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { extractiveSummarizer } from "../../src/assembly/compaction/fold-threads.js";
+import { extractiveSummarizer } from "../../src/compaction/jobs/fold-threads.js";
+import { summarizerSet } from "../../src/compaction/summarizers/summarizer-set.js";
 import { BoundedCache } from "../../src/domain/bounded-cache.js";
 import { Caches } from "../../src/domain/caches.js";
 import { megabyte } from "../../src/domain/memory-size.js";
 import type { Quire } from "../../src/index.js";
 import { Offload } from "../../src/offload/offload.js";
 import { createNumberedTexts, sqlOn } from "../../src/storage/sql.js";
-import { summarizerSet } from "../../src/summarizers/summarizer-set.js";
 import { heldBytes } from "../support/held-memory.js";
 import { assistant, user } from "../support/messages.js";
 import { exactModel } from "./agent.js";
@@ -94,6 +94,7 @@ describe("the caches of an engine", () => {
       "compaction goals",
       "erasure epochs",
       "finished turns",
+      "keys of tools",
       "receipts to be written",
       "recent receipts",
       "statements of the reader",
@@ -101,6 +102,7 @@ describe("the caches of an engine", () => {
       "stored layers",
       "summarizers",
       "system prompts",
+      "system prompts as they were made",
       "tools",
       "workspaces",
     ]);

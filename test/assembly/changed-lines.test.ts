@@ -97,7 +97,7 @@ describe("the update of a section", () => {
     const change = { before: document(16_000), now: document(16_000, 16_000) };
     const { text } = await sectionUpdate(offload, defaultPromptTexts, "soul", change);
     expect(text).toBe(
-      `[Update of the system prompt: soul]\nThis section now reads:\n${change.now}\n[End of the update]`,
+      `[System prompt update: soul]\nThis section now reads:\n${change.now}\n[End of update]`,
     );
   });
 });

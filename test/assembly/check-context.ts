@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { ElidedContent } from "../../src/contract/gen/quire/v1/assembly.js";
 import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { type Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
 import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
@@ -149,9 +150,32 @@ export function checkFloors(context: FoldedContext, keepTurns: number): void {
   expect(floorsOf(FloorKind.SPLIT_TURN)).toEqual(
     layer.splitMessageIndex > 0 ? [layer.splitMessageIndex] : [],
   );
-  expect(floorsOf(FloorKind.ELIDED_RESULTS)).toEqual(layer.elidedResults > 0 ? [layer.elidedResults] : []);
-  const markers = context.history.filter(
-    (message) => !isSummary(message) && JSON.stringify(message.parts).includes("[tool result left out: "),
+  expect(floorsOf(FloorKind.ELIDED_RESULTS)).toEqual(layer.elisionCount > 0 ? [layer.elisionCount] : []);
+  checkElisions(context);
+}
+
+/** Every marker in place of a tool result is named, with what it costs; and nothing else is. */
+function checkElisions({ layer, history, completed }: FoldedContext): void {
+  const { exact, ratio, margin } = completed.budget!;
+  const factor = exact ? 1 : ratio * (1 + margin);
+  const markers = history.flatMap((message) =>
+    message.role !== MessageRole.TOOL
+      ? []
+      : message.parts.flatMap((part, partIndex) => {
+          const [text = ""] = textsOf(part);
+          if (!text.startsWith("[tool result left out: ")) return [];
+          const { turnId, index: messageIndex } = message;
+          const callId = part.content?.$case === "toolResult" ? part.content.value.callId : "";
+          const tokensAfter = Math.ceil(count(text) * factor - 1e-9);
+          const tokensBefore = Math.ceil(Number(/\d+/.exec(text)![0]) * factor - 1e-9);
+          return [{ turnId, messageIndex, partIndex, callId, tokensBefore, tokensAfter }];
+        }),
   );
-  expect(markers.length).toBe(layer.elidedResults);
+  expect(layer.elisionCount).toBe(markers.length);
+  const named = layer.elisions.map(({ content, ...elision }) => {
+    expect(content).toBe(ElidedContent.TOOL_RESULT);
+    return elision;
+  });
+  const inOrder = markers.toSorted((a, b) => b.tokensBefore - a.tokensBefore);
+  expect(named).toEqual(inOrder.slice(0, 512));
 }

@@ -105,7 +105,7 @@ describe("history", () => {
       messages: [toolResults("call-1")],
     });
     const folded = await assembled(await withRoom(session, 200));
-    expect(folded.layer).toMatchObject({ turns: 2, splitMessageIndex: 1, elidedResults: 0 });
+    expect(folded.layer).toMatchObject({ turns: 2, splitMessageIndex: 1, elisionCount: 0, elisions: [] });
     expect(folded.completed.floors).toEqual([{ kind: FloorKind.SPLIT_TURN, value: 1 }]);
   });
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { CompactionTrigger } from "../../src/contract/gen/quire/v1/compaction.js";
+import { CompressionStrategy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import type { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
@@ -13,7 +15,7 @@ const hindi = "आपका ऑर्डर रास्ते में है 
 const search = { name: "search", description: `Looks for orders. ${hindi}`, inputSchemaJson: "{}" };
 
 async function openDesk(more: object = {}) {
-  const { quire } = await serveFolder(tempFolder());
+  const { quire, engine } = await serveFolder(tempFolder());
   const persona = { corePrompt: `You are Atlas. ${hindi}`, knobs: { intelligenceLevel: 9 }, ...more };
   await quire.capsules.putCapsule({ name: "atlas", body: { persona } });
   await quire.ledger.createSession({ label: "desk" });
@@ -28,7 +30,7 @@ async function openDesk(more: object = {}) {
     const status = isOpen ? TurnStatus.AWAITING : TurnStatus.COMPLETED;
     await quire.ledger.recordTurn({ session: "desk", parentTurnId: session!.headTurnId, messages, status });
   };
-  return { quire, assemble, turn };
+  return { quire, engine, assemble, turn };
 }
 
 const count = (text: string) => countTokens(text, "cl100k_base");
@@ -127,9 +129,9 @@ describe("a model of cl100k_base is counted exactly", () => {
   test("when history is cut and compacted: what is sent fits by the model's own count", async () => {
     const { assemble, turn, quire } = await openDesk();
     for (let index = 0; index < 12; index++) await turn(user(hindi.repeat(12)), assistant(hindi.repeat(4)));
-    for (const strategy of ["window", "truncate"]) {
-      const settings = { compaction: { strategy } } as PartialContext["settings"];
-      const sent = await assemble({ model: "gpt-4", settings: settings! });
+    for (const compressionStrategy of [CompressionStrategy.WINDOW, CompressionStrategy.SUMMARY]) {
+      const sent = await assemble({ model: "gpt-4", settings: { compressionStrategy } });
+      expect(sent.layer.compactionId === "").toBe(compressionStrategy === CompressionStrategy.WINDOW);
       const { available, used } = sent.completed.budget!;
       expect(used!.history).toBe(tokensOf(sent.history));
       expect(used!.total).toBeLessThanOrEqual(available);
@@ -137,6 +139,47 @@ describe("a model of cl100k_base is counted exactly", () => {
       const replayed = await quire.assembly.replayContext({ assemblyId: sent.completed.assemblyId });
       expect(replayed.context!.history).toEqual(sent.history);
     }
+  });
+
+  test("when a compaction is prepared in advance: it is there before history stops to fit, and then fits", async () => {
+    const { assemble, turn, engine } = await openDesk();
+    const prepared = () => engine.database.reader.compaction.count();
+    await turn(user(hindi), assistant(hindi));
+    const { completed } = await assemble({ model: "gpt-4" });
+    while ((await prepared()) === 0) {
+      await turn(user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+      await engine.assembly.compactor.idle();
+      // What is dropped now would have been compacted by an assembly that writes.
+      expect((await assemble({ model: "gpt-4", dryRun: true })).layer.droppedTurns).toBe(0);
+    }
+    const { available } = completed.budget!;
+    let sent = await assemble({ model: "gpt-4" });
+    while (sent.compaction.length === 0) {
+      await turn(user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+      sent = await assemble({ model: "gpt-4" });
+    }
+    expect(sent.compaction).toMatchObject([
+      { $case: "finished", value: { trigger: CompactionTrigger.BACKGROUND } },
+    ]);
+    expect(sent.completed.budget!.used!.history).toBe(tokensOf(sent.history));
+    expect(sent.completed.budget!.used!.total).toBeLessThanOrEqual(available);
+    expect(sent.layer.droppedTurns).toBe(0);
+    await engine.assembly.compactor.idle();
+  });
+
+  test("when a context was refused as too long: what is compacted then is at 40 % by the model's own count", async () => {
+    const { assemble, turn, quire } = await openDesk();
+    for (let index = 0; index < 8; index++) await turn(user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+    const refused = await assemble({ model: "gpt-4" });
+    expect(refused.layer.droppedTurns).toBe(0);
+    const { compaction } = await quire.assembly.reportOverflow({ assemblyId: refused.completed.assemblyId });
+    const after = await assemble({ model: "gpt-4" });
+    expect(after.layer.compactionId).toBe(compaction!.id);
+    const { available, used } = after.completed.budget!;
+    expect(used!.total).toBeLessThanOrEqual(available * 0.4);
+    // The record is in o200k tokens, as the contract says.
+    const o200k = refused.history.reduce((sum, message) => sum + message.o200kTokens + overhead, 0);
+    expect(compaction!.tokensBefore).toBe(o200k);
   });
 
   test("when a turn is split or its results are elided, and replayed", async () => {
@@ -162,7 +205,7 @@ describe("a model of cl100k_base is counted exactly", () => {
       parts: ["a", "b"].map((id) => result(id).parts[0]!),
     });
     const sent = await assemble({ model: "gpt-4" });
-    expect(sent.layer.elidedResults + sent.layer.splitMessageIndex).toBeGreaterThan(0);
+    expect(sent.layer.elisionCount + sent.layer.splitMessageIndex).toBeGreaterThan(0);
     expect(sent.completed.budget!.used!.history).toBe(tokensOf(sent.history));
     const replayed = await quire.assembly.replayContext({ assemblyId: sent.completed.assemblyId });
     expect(replayed.context!.history).toEqual(sent.history);

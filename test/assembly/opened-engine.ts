@@ -9,13 +9,7 @@ import {
   ContextRequest,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
 import { type Engine, type EngineOptions, openEngine } from "../../src/engine.js";
-import { bind } from "../../src/in-process/bind.js";
-import { Calls } from "../../src/in-process/calls.js";
-import type { Quire } from "../../src/index.js";
-import { assemblyHandlers, assemblyService } from "../../src/server/handlers/assembly.js";
-import { capsuleHandlers, capsuleService } from "../../src/server/handlers/capsule.js";
-import { ledgerHandlers, ledgerService } from "../../src/server/handlers/ledger.js";
-import { workspaceHandlers, workspaceService } from "../../src/server/handlers/workspace.js";
+import { type Quire, quireOn } from "../../src/in-process/quire.js";
 import { serve } from "../../src/server/serve.js";
 import { createLogger } from "../../src/telemetry/logger.js";
 import { tempFolder } from "../support/temp-folder.js";
@@ -40,20 +34,9 @@ export async function openedEngine(flags: Flags = {}, options: EngineOptions = {
     flags: { listen: "127.0.0.1:0", logLevel: "silent", ...flags, database },
   });
   const engine = await openEngine(config, createLogger(config.logLevel), options);
-  const calls = new Calls();
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= calls.close().then(() => engine.close());
-    return closed;
-  };
+  const quire = quireOn(engine);
+  const close = () => quire.close();
   onTestFinished(close);
-  const quire: Quire = {
-    ledger: bind(calls, ledgerService, ledgerHandlers(engine.ledger, engine.assembly)),
-    capsules: bind(calls, capsuleService, capsuleHandlers(engine.capsules)),
-    workspaces: bind(calls, workspaceService, workspaceHandlers(engine.workspaces)),
-    assembly: bind(calls, assemblyService, assemblyHandlers(engine.assembly)),
-    close,
-  };
   return { engine, config, quire, close };
 }
 

@@ -57,7 +57,7 @@ export function sectionsOf({ system }: SentContext): Map<string, string> {
   );
 }
 
-const anUpdate = /\[Update of the system prompt(?:: ([^\]\n]+))?\]\n[\s\S]*?\n\[End of the update\]/g;
+const anUpdate = /\[System prompt update(?:: ([^\]\n]+))?\]\n[\s\S]*?\n\[End of update\]/g;
 
 /** The last update of each section that the context tells of, in history or now. */
 function toldBy({ history, current }: SentContext): Map<string, string> {

@@ -1,6 +1,5 @@
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
-import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
-import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
+import { type Turn, TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import type { Quire } from "../../src/index.js";
 import { Random } from "../model/random.js";
 import { recordedTurn } from "../support/found-turn.js";

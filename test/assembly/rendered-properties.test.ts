@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { planImport } from "../../src/cli/import/formats.js";
 import { packageRoot } from "../../src/config/package-root.js";
-import type { CachePlan } from "../../src/contract/gen/quire/v1/prompt_cache.js";
-import { BreakpointPlace } from "../../src/contract/gen/quire/v1/prompt_cache.js";
+import { BreakpointPlace, type CachePlan } from "../../src/contract/gen/quire/v1/prompt_cache.js";
 import { QuireError } from "../../src/index.js";
 import { validateBodyBytes } from "../../src/rendering/render.js";
+import { planImport } from "../../src/transcripts/import/formats.js";
 import { contextRequest, type PartialContext, putAgent } from "./agent.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { writeRandomThread } from "./random-thread.js";

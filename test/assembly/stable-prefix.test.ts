@@ -7,7 +7,7 @@ import { change } from "./change.js";
 import { bytesOf } from "./fold.js";
 import { rules, type SentContext, ttlMs, WarmDesk, warmModel } from "./warm-desk.js";
 
-const mark = (section: string) => `[Update of the system prompt: ${section}]`;
+const mark = (section: string) => `[System prompt update: ${section}]`;
 const shown = (sent: SentContext) => JSON.stringify(sent.history);
 const told = ({ prefix }: SentContext) =>
   prefix.updates.map(({ section, tokens }) => [section, tokens > 0 ? "now" : "before"]);
@@ -28,7 +28,7 @@ describe("an edit of a workspace document in a warm session", () => {
     expect(second.completed.hashes!.system.equals(first.completed.hashes!.system)).toBe(true);
     expect(second.context).toContain(mark("workspace_rules"));
     expect(second.context).toContain("-- Edition one.\n+- Edition two.");
-    expect(second.context).toContain("[End of the update]");
+    expect(second.context).toContain("[End of update]");
     expect(second.prefix).toMatchObject({
       pinned: true,
       cause: undefined,
@@ -82,7 +82,7 @@ describe("an edit of a workspace document in a warm session", () => {
     const third = await desk.turn();
     expect(third.system.text).toBe(first.system.text);
     expect(third.context).toContain(
-      `${mark("workspace_rules")}\nThis section is again as the system prompt says.`,
+      `${mark("workspace_rules")}\nThis section reads as in the system prompt again; ignore earlier updates to it.`,
     );
     const fourth = await desk.turn();
     expect(fourth.context).not.toContain("Update");
@@ -170,7 +170,7 @@ describe("what rode along is folded into the system prompt", () => {
     const { desk } = await editedDesk();
     const long = [user("And now?"), assistant("Soon. ".repeat(100))];
     for (let turn = 0; turn < 6; turn++) await desk.turn({}, { messages: long });
-    const settings = { modelLimits: [{ model: "claude-opus-5-5", historyTokens: 1_500 }], keepTurns: 1 };
+    const settings = { modelLimits: [{ model: warmModel, historyTokens: 1_500 }], keepTurns: 1 };
     const sent = await desk.assemble({ settings });
     expect(sent.layer.compactionId).not.toBe("");
     expect(sent.system.text).toContain("Edition two.");
@@ -233,7 +233,7 @@ test("a message in history that tells of an earlier edit is taken back when the 
   const cold = await desk.turn();
   expect(cold.system.text).toContain("Edition three.");
   expect(shown(cold)).toContain("Edition two.");
-  expect(cold.context).toContain("[Update of the system prompt]\nThe system prompt was rebuilt");
+  expect(cold.context).toContain("[System prompt update]\nThe system prompt was rebuilt");
   expect(told(cold)).toEqual([["", "now"]]);
   const next = await desk.turn();
   expect(next.context).not.toContain("Update");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { truncateText } from "../../src/assembly/strict.js";
+import { truncateText } from "../../src/assembly/plan/strict.js";
 import { CandidateRule } from "../../src/contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";

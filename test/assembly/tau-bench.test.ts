@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { planImport } from "../../src/cli/import/formats.js";
-import type { PlannedSession } from "../../src/cli/import/transcript.js";
 import { packageRoot } from "../../src/config/package-root.js";
 import { MessageRole } from "../../src/contract/gen/quire/v1/message.js";
+import { planImport } from "../../src/transcripts/import/formats.js";
+import type { PlannedSession } from "../../src/transcripts/import/transcript.js";
 import { contextRequest, exactModel, type PartialContext, putAgent } from "./agent.js";
 import type { WrittenTurn } from "./check-context.js";
 import { openTestQuire, type TestQuire } from "./engine.js";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { budgetLimits, planLanes } from "../../src/budget/limits.js";
-import { scaled, unscaled } from "../../src/budget/token-scale.js";
+import { countedTokens, modelTokens } from "../../src/domain/token-units.js";
+import { scaled, unscaled } from "../../src/models/token-scale.js";
 
 const unset = {
   inputTokens: undefined,
@@ -52,13 +53,16 @@ describe("limits", () => {
 
 describe("lanes", () => {
   test("are whole tokens, rounded down", () => {
-    const lanes = planLanes({ system: 0.15, history: 0.3, memory: 0.25, tools: 0.2, buffer: 0.1 }, 1_001);
+    const lanes = planLanes(
+      { system: 0.15, history: 0.3, memory: 0.25, tools: 0.2, buffer: 0.1 },
+      modelTokens(1_001),
+    );
     expect(lanes).toEqual({ system: 150, history: 300, memory: 250, tools: 200, buffer: 100 });
   });
 
   test("do not lose a token to binary fractions", () => {
     expect(
-      planLanes({ system: 0.1, history: 0.35, memory: 0.3, tools: 0.15, buffer: 0.1 }, 100),
+      planLanes({ system: 0.1, history: 0.35, memory: 0.3, tools: 0.15, buffer: 0.1 }, modelTokens(100)),
     ).toMatchObject({ history: 35, memory: 30, tools: 15 });
   });
 });
@@ -72,16 +76,16 @@ describe("scale", () => {
     });
     fc.assert(
       fc.property(scale, fc.integer({ min: 0, max: 10_000_000 }), (given, tokens) => {
-        const fitting = unscaled(given, tokens);
+        const fitting = unscaled(given, modelTokens(tokens));
         expect(scaled(given, fitting)).toBeLessThanOrEqual(tokens);
-        expect(scaled(given, fitting + 1)).toBeGreaterThan(given.exact ? tokens : tokens - 1);
+        expect(scaled(given, countedTokens(fitting + 1))).toBeGreaterThan(given.exact ? tokens : tokens - 1);
       }),
       { seed: 1, numRuns: 2_000 },
     );
   });
 
   test("leaves exact counts as they are", () => {
-    expect(scaled({ exact: true, ratio: 1, margin: 0 }, 123)).toBe(123);
-    expect(scaled({ exact: false, ratio: 1.25, margin: 0.15 }, 100)).toBe(144);
+    expect(scaled({ exact: true, ratio: 1, margin: 0 }, countedTokens(123))).toBe(123);
+    expect(scaled({ exact: false, ratio: 1.25, margin: 0.15 }, countedTokens(100))).toBe(144);
   });
 });

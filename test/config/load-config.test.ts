@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ConfigError, isLoopback, loadConfig } from "../../src/config/load-config.js";
+import { ConfigError } from "../../src/config/config-error.js";
+import { isLoopback, loadConfig } from "../../src/config/load-config.js";
 import { type Config, type ConfigKey, configOptions } from "../../src/config/options.js";
 import { tempFolder } from "../support/temp-folder.js";
 
@@ -243,8 +244,8 @@ describe("load-config: the file", () => {
   });
 
   test.each([
-    ["a file that is not there", undefined, "cannot be read as JSON"],
-    ["text that is not JSON", "{listen:", "cannot be read as JSON"],
+    ["a file that is not there", undefined, "cannot be read: no such file or directory"],
+    ["text that is not JSON", "{listen:", "cannot be used: it is not JSON"],
     ["a list", "[]", "must hold one JSON object"],
     ["null", "null", "must hold one JSON object"],
   ])("%s is refused by name", (_, content, words) => {

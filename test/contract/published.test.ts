@@ -6,8 +6,8 @@ import { createFileRegistry, type DescFile, type FileRegistry, fromBinary, toJso
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
-import { contractRegistry } from "../../src/server/validation/engine/descriptors.js";
-import { rulesOf } from "../../src/server/validation/engine/rules.js";
+import { contractRegistry } from "../../src/contract/descriptors.js";
+import { rulesOf } from "../../src/contract/rules.js";
 import { tempFolder } from "../support/temp-folder.js";
 
 const run = promisify(execFile);
@@ -31,14 +31,14 @@ function shape(file: DescFile): unknown {
     registry: contractRegistry(),
   }) as Readonly<Record<string, unknown>>;
   const imports = (json.dependency ?? []) as readonly string[];
-  const dependency = imports.filter((name) => !name.startsWith("buf/"));
+  const dependency = imports.filter((name) => !/^(buf\/validate|google\/api)\//.test(name));
   return withoutRules({ ...json, dependency, sourceCodeInfo: undefined });
 }
 
 function withoutRules(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutRules);
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([key]) => !key.startsWith("[buf.validate"));
+  const kept = Object.entries(value).filter(([key]) => !/^\[(buf\.validate|google\.api)\./.test(key));
   const entries = kept.map(([key, entry]) => [key, withoutRules(entry)] as const);
   // Options that held nothing but rules are gone with them.
   return Object.fromEntries(
@@ -87,9 +87,10 @@ describe("the published contract", () => {
       .filter(({ enum: known, ignore, ...rules }) => known?.notIn || Object.keys(rules).length > 0);
     expect(bounded.length).toBeGreaterThan(200);
     expect(text.match(/^ *\/\/ (Required\.|Bounds: )/gm)).toHaveLength(bounded.length);
-    expect(text).not.toContain("buf.validate");
-    const bounds = text.split("\n").filter((line) => line.includes("// Bounds: "));
-    expect(bounds.filter((line) => line.length > 110)).toEqual([]);
+    expect(text).not.toMatch(/buf\.validate|google\.api/);
+    const comments = text.split("\n").filter((line) => /^ *\/\//.test(line));
+    expect(comments.filter((line) => line.length > 110)).toEqual([]);
     expect(text).toContain("  // Bounds: 1 to 256 characters, no control characters.\n  string session = ");
+    expect(text).toContain("  // Bounds: 1 to 100, if set.\n  optional uint32 keep_turns = ");
   });
 });

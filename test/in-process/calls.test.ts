@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -75,7 +76,30 @@ test("in process: signals stop a call: a timeout is DEADLINE_EXCEEDED, an abort 
 });
 
 test("in process: a setting that cannot be used is a ConfigError", async () => {
+  const catalogueFile = join(tempFolder(), "missing.json");
+  const database = `file:${join(tempFolder(), "quire.db")}`;
   await expect(createQuire({ database: "nowhere" })).rejects.toThrow(ConfigError);
+  await expect(createQuire({ database, catalogueFile })).rejects.toThrow(ConfigError);
+});
+
+test("in process: a database that cannot be used is STORAGE_UNAVAILABLE, with the reason and nothing made", async () => {
+  const folder = tempFolder();
+  const notes = join(folder, "notes.txt");
+  writeFileSync(notes, "written by hand");
+  const refusals = await Promise.all(
+    [`file:${folder}`, `file:${notes}`, "postgresql://u:secret@127.0.0.1:1/quire"].map((database) =>
+      refusal(createQuire({ database, logLevel: "silent" })),
+    ),
+  );
+  expect(refusals.map(({ reason, message }) => [reason, message])).toEqual([
+    ["STORAGE_UNAVAILABLE", `--database cannot be used: ${folder} is a folder; name a file in it`],
+    [
+      "STORAGE_UNAVAILABLE",
+      `--database cannot be used: ${notes} is not an SQLite database; name another file`,
+    ],
+    ["STORAGE_UNAVAILABLE", expect.stringContaining("127.0.0.1:1 cannot be reached")],
+  ]);
+  expect(readdirSync(folder)).toEqual(["notes.txt"]);
 });
 
 test("in process: close ends the streams, refuses what follows, and leaves nothing running", async () => {

@@ -4,8 +4,9 @@ import { type Message, MessageRole, type Part } from "../../src/contract/gen/qui
 import { OpenItemKind, TurnStatus } from "../../src/domain/turn.js";
 import { QuireError } from "../../src/errors/quire-error.js";
 import { checkEnd, checkParts, extendState } from "../../src/ledger/check-messages.js";
-import { OpenState, type WaitingItem } from "../../src/ledger/open-state.js";
 import { locate } from "../../src/ledger/turn-draft.js";
+import type { WaitingItem } from "../../src/thread/open-items.js";
+import { OpenState } from "../../src/thread/open-state.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
 import {
   approvalPart,

@@ -91,9 +91,14 @@ export async function readHistory(
 ): Promise<History> {
   const batches: wire.StreamHistoryResponse[] = [];
   for await (const batch of stream) batches.push(batch as wire.StreamHistoryResponse);
+  const failed = failedWhilePaused.get(stream);
+  if (failed) throw failed;
   const thread = batches[0]?.thread ?? wire.ThreadSummary.create();
   return { thread, batches, messages: batches.flatMap((batch) => batch.messages) };
 }
+
+/** grpc-js says that a call failed as soon as it knows, whether anybody reads or not: whoever reads on hears of it. */
+const failedWhilePaused = new WeakMap<ClientReadableStream<wire.StreamHistoryResponse>, Error>();
 
 /** A stream whose client reads the first batch, and then no more until it is read on. */
 export async function pausedHistory(
@@ -104,6 +109,7 @@ export async function pausedHistory(
     stream.once("data", () => {
       stream.pause();
       stream.off("error", reject);
+      stream.on("error", (error) => failedWhilePaused.set(stream, error));
       resolve();
     });
   });

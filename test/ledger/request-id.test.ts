@@ -158,6 +158,14 @@ test("request ids: a request is the same whatever order its maps are written in"
   const record = { requestId: "maps", session: "maps", messages: [user("x")] };
   const answer = await ledger.recordTurn({ ...record, ...maps });
   expect(await ledger.recordTurn({ ...record, ...turned })).toEqual(answer);
+  const sentWith = (metadata: Readonly<Record<string, string>>) => ({
+    requestId: "inner maps",
+    session: "maps",
+    parentTurnId: answer.turn!.id,
+    messages: [{ ...user("y"), contextParts: user("before").parts, injected: { event: { metadata } } }],
+  });
+  const next = await ledger.recordTurn(sentWith({ b: "2", a: "1" }));
+  expect(await ledger.recordTurn(sentWith({ a: "1", b: "2" }))).toEqual(next);
   const update = { requestId: "maps", session: "maps" };
   await ledger.updateSession({ ...update, setMetadata: { d: "4", c: "3" } });
   expect(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
 import { type OpenItem, OpenItemKind, TurnStatus } from "../../src/domain/turn.js";
-import type { WaitingItem } from "../../src/ledger/open-state.js";
+import type { WaitingItem } from "../../src/thread/open-items.js";
 import { assistant, system, user } from "../support/messages.js";
 import { approvalPart, callPart, decisionPart, resultPart, said, textPart } from "./message-parts.js";
 

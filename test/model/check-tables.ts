@@ -1,6 +1,5 @@
 import type { Database } from "../../src/storage/database.js";
-import type { History } from "./history.js";
-import { requestIdOf } from "./history.js";
+import { type History, requestIdOf } from "./history.js";
 
 /** The runs of turns that a compaction's thread consists of: up to its anchor, or up to the parent of an anchor without a place. */
 const compactedRuns = `WITH RECURSIVE runs (tenant_id, compaction_id, branch_id, to_depth) AS (

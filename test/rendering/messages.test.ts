@@ -73,8 +73,8 @@ describe("pairedCalls: the results of calls stand directly after the messages th
     expect(inShort(...between)).toEqual([
       "assistant (a) So?",
       "tool a=denied",
-      "user [approval of pay asked: Pay?]",
-      "user [approval of pay: denied, too much]",
+      "user [approval requested for pay: Pay?]",
+      "user [approval request for pay: denied, too much]",
     ]);
     expect(inShort(calls("a"), user(text("Wait.")), assistant(text("Yes?")), tool(result("a", "1")))).toEqual(
       ["assistant (a)", "tool a=1", "user Wait.", "assistant Yes?"],
@@ -123,7 +123,7 @@ describe("pairedCalls: the results of calls stand directly after the messages th
 
   test("the user's steps hold only what a user can send", () => {
     expect(inShort(user(call("a", "search", { q: 1 }), thinking("anthropic", "Hm."), text("Hi.")))).toEqual([
-      'user [call of search] {"q":1} Hi.',
+      'user [call to search] {"q":1} Hi.',
     ]);
     expect(inShort(system(text("Be brief.")), user())).toEqual(["system Be brief."]);
   });

@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, ScalarType, toBinary } from "@bufbuild/protobuf";
-import { isRequiredOneof, rulesOf, type ValueRules } from "../../src/server/validation/engine/rules.js";
+import { isRequiredOneof, rulesOf, type ValueRules } from "../../src/contract/rules.js";
 
 /** A request with one value out of its bounds, and the path that the refusal must name. */
 export interface BoundCase {

@@ -1,7 +1,7 @@
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { contractRegistry } from "../../src/server/validation/engine/descriptors.js";
-import { rulesOf } from "../../src/server/validation/engine/rules.js";
+import { contractRegistry } from "../../src/contract/descriptors.js";
+import { rulesOf } from "../../src/contract/rules.js";
 import { textCheck } from "../../src/server/validation/engine/value-checks.js";
 import { failure, startTestServer, type TestServer } from "../support/server.js";
 import { boundCases } from "./bound-cases.js";

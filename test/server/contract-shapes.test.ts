@@ -254,6 +254,30 @@ describe("5: nothing is destroyed by leaving something out, and no echo is trust
       trigger: CompactionTrigger.CONTEXT_LIMIT,
     });
   });
+
+  test("what a summary must hold, and how long it may be, is sealed in the token", async () => {
+    const { quire } = await serveDesk();
+    await longSession(quire, "long", 12, (number) => [
+      user(
+        `TODO: crate ORD-4711 still has to leave. ${"The parcel left the house by the river. ".repeat(8)}`,
+      ),
+      assistant(`Step ${number} of ORD-4711 is pending.`),
+    ]);
+    const engine = tight("long", 900, { summarizers: { names: ["engine"] } });
+    const needed = (await compactionOf(quire, engine)).at(-1);
+    if (needed?.$case !== "needed") throw new Error("no summary was asked for");
+    const { planToken, plan } = needed.value;
+    expect(plan!.mustKeep).toContain("ORD-4711");
+    const submit = (summary: string) =>
+      quire.ledger.submitCompaction({ session: "long", planToken, summary });
+    for (const summary of ["They asked about a crate.", `ORD-4711 ${"and more ".repeat(2_000)}`])
+      expect(await failure(submit(summary))).toMatchObject({
+        reason: "SUMMARY_REFUSED",
+        fields: ["summary"],
+      });
+    const { compaction } = await submit("They asked about the crate ORD-4711.");
+    expect(compaction!.summary).toContain("ORD-4711");
+  });
 });
 
 describe("6: settings are layered", () => {
@@ -361,9 +385,9 @@ describe("6: settings are layered", () => {
     const events = await eventsOf(quire, asked);
     const pieces = events.flatMap((event) => (event.$case === "rendered" ? [event.value] : []));
     expect(pieces.length).toBeGreaterThan(3);
-    for (const { data, rendered } of pieces.slice(0, -1)) {
+    for (const { data, about } of pieces.slice(0, -1)) {
       expect(data.length).toBe(65_536);
-      expect(rendered).toBeUndefined();
+      expect(about).toBeUndefined();
     }
     const { body, hash, format } = bodyOf(events);
     expect(format).toBe(BodyFormat.OPENAI_CHAT);

@@ -1,5 +1,5 @@
 import { type Client, status as Code, Metadata, type ServiceError } from "@grpc/grpc-js";
-import type { PlanSeal } from "../../src/assembly/compaction/plan-seal.js";
+import type { PlanSeal } from "../../src/compaction/jobs/plan-seal.js";
 import { CompactionPlan } from "../../src/contract/gen/quire/v1/compaction.js";
 import { LedgerServiceService } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { reasons } from "../../src/errors/reasons.js";

@@ -1,25 +1,17 @@
 import { status as Code } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { RecordTurnRequest } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { MessageRole } from "../../src/domain/message.js";
-import { type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
 import { assistant, user } from "../support/messages.js";
-import { failure, startTestServer, type TestServer } from "../support/server.js";
+import { failure } from "../support/server.js";
+import { sharedLedger } from "../support/shared-ledger.js";
 import { rawUnary } from "./raw-call.js";
 import { rawBatches, rawMessages } from "./raw-history.js";
 
 const megabyte = 1024 * 1024;
 
-let server: TestServer;
-let ledger: LedgerCalls;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  ledger = ledgerCalls(server.ledger);
-});
-
-afterAll(() => server.stop());
+const { server, ledger } = await sharedLedger();
 
 /** Everything a message can hold that a clone could change: bytes, text of one and of two bytes a letter, empty text. */
 function everything(): Message {

@@ -1,18 +1,15 @@
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { Client, credentials } from "@grpc/grpc-js";
 import { expect, onTestFinished, test } from "vitest";
 import {
   AssembleRequest,
   AssembleResponse,
   AssemblyServiceService,
 } from "../../src/contract/gen/quire/v1/assembly_service.js";
-import {
-  LedgerServiceService,
-  StreamHistoryRequest,
-  StreamHistoryResponse,
-} from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { StreamHistoryResponse } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { overGrpc } from "../assembly/over-grpc.js";
 import { startTestServer } from "../support/server.js";
+import { rawBatches, rawResponses } from "./raw-history.js";
 
 const batchBytes = 64 * 1024;
 
@@ -23,21 +20,6 @@ function picture(index: number, bytes: number): Message {
     role: index % 2 === 0 ? MessageRole.USER : MessageRole.ASSISTANT,
     parts: [{ content: { $case: "image", value: { source, mediaType: "image/png" } } }],
   });
-}
-
-/** The bytes of every response, read by a client that takes 4 MB at most, as clients do by default. */
-async function read(client: Client, path: string, request: Uint8Array): Promise<Buffer[]> {
-  const identity = (bytes: Buffer) => bytes;
-  const stream = client.makeServerStreamRequest(
-    path,
-    identity,
-    identity,
-    Buffer.from(request),
-    new Metadata(),
-  );
-  const responses: Buffer[] = [];
-  for await (const response of stream) responses.push(response as Buffer);
-  return responses;
 }
 
 test("a client with default limits reads a turn of 20 MB, through Assemble and StreamHistory, in the same batches", async () => {
@@ -56,22 +38,15 @@ test("a client with default limits reads a turn of 20 MB, through Assemble and S
   );
   await quire.ledger.recordTurn({ session: "heavy", messages });
 
+  // A client that takes 4 MB at most, as clients do by default.
   const client = new Client(server.address, credentials.createInsecure());
   onTestFinished(() => client.close());
-  const streamed = await read(
-    client,
-    LedgerServiceService.streamHistory.path,
-    StreamHistoryRequest.encode(
-      StreamHistoryRequest.create({ thread: { $case: "session", value: "heavy" } }),
-    ).finish(),
-  );
+  const streamed = await rawBatches(client, { thread: { $case: "session", value: "heavy" } });
   const event = { content: [{ content: { $case: "text", value: { text: "Well?" } } }] } as const;
   const context = { session: "heavy", capsule: "atlas", event };
-  const assembled = await read(
-    client,
-    AssemblyServiceService.assemble.path,
-    AssembleRequest.encode(AssembleRequest.fromPartial({ context })).finish(),
-  );
+  const { path, requestSerialize } = AssemblyServiceService.assemble;
+  const request = requestSerialize(AssembleRequest.fromPartial({ context }));
+  const assembled = await rawResponses(client, path, request);
 
   const ofStream = streamed.map((bytes) => ({ bytes, found: StreamHistoryResponse.decode(bytes).messages }));
   const ofAssemble = assembled.flatMap((bytes) => {

@@ -155,9 +155,9 @@ describe("a database file that", () => {
     let transactions = 0;
     const counted: typeof database = {
       ...database,
-      unsyncedTransaction: (work) => {
+      unsyncedWrite: (statements) => {
         transactions++;
-        return database.unsyncedTransaction(work);
+        return database.unsyncedWrite(statements);
       },
     };
     const errors: unknown[] = [];

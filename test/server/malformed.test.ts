@@ -1,18 +1,13 @@
 import { Metadata, type ServiceError } from "@grpc/grpc-js";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
-import { startTestServer, type TestServer, wireError } from "../support/server.js";
+import { beforeAll, expect, test } from "vitest";
+import { wireError } from "../support/server.js";
+import { sharedLedger } from "../support/shared-ledger.js";
 
-let server: TestServer;
-let ledger: LedgerCalls;
+const { server, ledger } = await sharedLedger();
 
 beforeAll(async () => {
-  server = await startTestServer();
-  ledger = ledgerCalls(server.ledger);
   await ledger.session({ label: "a" });
 });
-
-afterAll(() => server.stop());
 
 const identity = (bytes: Buffer) => bytes;
 const getSessionA = Buffer.from("0a0161", "hex");

@@ -4,8 +4,8 @@ import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { PutToolsetRequest } from "../../src/contract/gen/quire/v1/workspace_service.js";
 import { maxBodyDepth, maxJsonDepth } from "../../src/domain/json-scan.js";
-import { ledgerHandlers } from "../../src/server/handlers/ledger.js";
-import { workspaceHandlers } from "../../src/server/handlers/workspace.js";
+import { ledgerService } from "../../src/server/handlers/ledger.js";
+import { workspaceService } from "../../src/server/handlers/workspace.js";
 import { formats, renderedOf } from "../assembly/rendered-context.js";
 import { type ServedDesk, serveDesk } from "../assembly/served-desk.js";
 import { deskRequest } from "../assembly/travel-desk.js";
@@ -177,7 +177,7 @@ describe("what an earlier version let in", () => {
       content: [{ content: { $case: "text" as const, value: { text: json } } }],
     };
     const messages = [asked!, { ...called!, parts }, { ...answered!, contextJson: json }];
-    const record = ledgerHandlers(ledger, assembly).recordTurn;
+    const record = ledgerService(ledger, assembly).rpcs.recordTurn;
     if (record.kind !== "unary") throw new Error("RecordTurn is unary");
     const request = { session: "desk", parentTurnId: await headOf(desk), messages };
     await record.handle(RecordTurnRequest.fromPartial(request), tenant);
@@ -203,7 +203,7 @@ describe("what an earlier version let in", () => {
 
   test("a toolset with 5,000 levels is sent as a tool without properties", async () => {
     const desk = await serveDesk();
-    const put = workspaceHandlers(desk.engine.workspaces).putToolset;
+    const put = workspaceService(desk.engine.workspaces).rpcs.putToolset;
     if (put.kind !== "unary") throw new Error("PutToolset is unary");
     const tools = [{ name: "deep", inputSchemaJson: schema(5_000) }];
     await put.handle(

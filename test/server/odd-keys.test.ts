@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { extendCatalogue, parseCatalogue } from "../../src/budget/catalogue.js";
 import { parseKnobTable } from "../../src/capsule/knobs.js";
 import { AgentEvent } from "../../src/contract/gen/quire/v1/assembly.js";
 import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { fill } from "../../src/domain/prompt-texts.js";
+import { extendCatalogue, parseCatalogue } from "../../src/models/catalogue.js";
 import { parseContextSettings } from "../../src/server/validation/settings-file.js";
 import { formats, renderedOf } from "../assembly/rendered-context.js";
 import { serveDesk } from "../assembly/served-desk.js";

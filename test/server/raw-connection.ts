@@ -20,13 +20,17 @@ export function framed(message: Uint8Array, { declared = message.length, compres
 
 /** A client that does what no gRPC library would. */
 export class RawConnection {
-  private constructor(readonly session: ClientHttp2Session) {}
+  readonly session: ClientHttp2Session;
+
+  constructor(address: string) {
+    this.session = connect(`http://${address}`);
+    this.session.on("error", () => undefined);
+  }
 
   static async open(address: string): Promise<RawConnection> {
-    const session = connect(`http://${address}`);
-    session.on("error", () => undefined);
-    await once(session, "remoteSettings");
-    return new RawConnection(session);
+    const connection = new RawConnection(address);
+    await once(connection.session, "remoteSettings");
+    return connection;
   }
 
   /** A call whose request is for the caller to write, and whose answer is for the caller to read. */

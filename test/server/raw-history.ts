@@ -14,19 +14,18 @@ export interface RawMessage {
 }
 
 /** The batches of a history as bytes. */
-export async function rawBatches(client: Client, request: HistoryRequest): Promise<Buffer[]> {
+export function rawBatches(client: Client, request: HistoryRequest): Promise<Buffer[]> {
   const { path, requestSerialize } = LedgerServiceService.streamHistory;
+  return rawResponses(client, path, requestSerialize(StreamHistoryRequest.create(request)));
+}
+
+/** The responses of a stream as bytes. */
+export async function rawResponses(client: Client, path: string, request: Buffer): Promise<Buffer[]> {
   const identity = (bytes: Buffer) => bytes;
-  const stream = client.makeServerStreamRequest(
-    path,
-    requestSerialize,
-    identity,
-    StreamHistoryRequest.create(request),
-    new Metadata(),
-  );
-  const batches: Buffer[] = [];
-  for await (const batch of stream) batches.push(batch as Buffer);
-  return batches;
+  const stream = client.makeServerStreamRequest(path, identity, identity, request, new Metadata());
+  const responses: Buffer[] = [];
+  for await (const response of stream) responses.push(response as Buffer);
+  return responses;
 }
 
 /** The messages of a batch, without a re-encoding. */

@@ -253,7 +253,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs the openssl command)", () => {
   test("names the file that cannot be read", async () => {
     const { cert, key } = certificate();
     await expect(startTestServer({ tlsCertificate: "/nowhere/cert.pem", tlsKey: key })).rejects.toThrow(
-      "the file /nowhere/cert.pem of --tls-certificate cannot be read",
+      "--tls-certificate /nowhere/cert.pem cannot be read: no such file or directory",
     );
     await expect(startTestServer({ tlsCertificate: cert, tlsKey: "/nowhere/key.pem" })).rejects.toThrow(
       "--tls-key",

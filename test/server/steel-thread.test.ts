@@ -1,21 +1,13 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
-import { allTurns, type HistoryRequest, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
+import { allTurns, type HistoryRequest } from "../ledger/ledger-calls.js";
 import { assistant, system, toolCalls, toolResults, user } from "../support/messages.js";
-import { startTestServer, type TestServer } from "../support/server.js";
+import { sharedLedger } from "../support/shared-ledger.js";
 import { bytesByTurn, rawBatches } from "./raw-history.js";
 import { Transcript } from "./transcript.js";
 
-let server: TestServer;
-let ledger: LedgerCalls;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  ledger = ledgerCalls(server.ledger);
-});
-
-afterAll(() => server.stop());
+const { server, ledger } = await sharedLedger();
 
 const sha256 = (...chunks: readonly Buffer[]) => createHash("sha256").update(Buffer.concat(chunks)).digest();
 

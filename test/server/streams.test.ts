@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as Code, credentials } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "../../src/config/load-config.js";
 import {
   LedgerServiceClient,
   RecordTurnRequest,
   StreamHistoryRequest,
   TurnScope,
+  WatchSessionRequest,
 } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { type Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js";
 import { openEngine } from "../../src/engine.js";
@@ -22,7 +23,8 @@ import {
 } from "../ledger/ledger-calls.js";
 import { said } from "../ledger/message-parts.js";
 import { user } from "../support/messages.js";
-import { failure, startTestServer, type TestServer, wireError } from "../support/server.js";
+import { failure, wireError } from "../support/server.js";
+import { sharedLedger } from "../support/shared-ledger.js";
 import { CapturedLog } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
@@ -32,15 +34,7 @@ import { rawBatches, rawMessages } from "./raw-history.js";
 const kilobyte = 1024;
 const megabyte = 1024 * kilobyte;
 
-let server: TestServer;
-let ledger: LedgerCalls;
-
-beforeAll(async () => {
-  server = await startTestServer();
-  ledger = ledgerCalls(server.ledger);
-});
-
-afterAll(() => server.stop());
+const { server, ledger } = await sharedLedger();
 
 /** A message of about so many bytes whose tokens need no counting. */
 function large(bytes: number): Message {
@@ -227,4 +221,15 @@ describe("a unary call", () => {
     const written = await third;
     expect(await allTurns(ledger, { session: other, scope: TurnScope.WRITTEN })).toEqual([written]);
   });
+});
+
+test("a watch ends at its deadline, not as if its client had gone, where the clock is behind the timers", async () => {
+  const { id: session } = await ledger.session();
+  const request = WatchSessionRequest.encode(WatchSessionRequest.create({ session })).finish();
+  // A timer can run out in the millisecond before its time. This clock has hardly moved by then.
+  let nowMs = Date.now();
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => nowMs++);
+  onTestFinished(() => clock.mockRestore());
+  const ended = await rawUnary(server.address, "WatchSession", request, { "grpc-timeout": "500m" });
+  expect(ended.code).toBe(Code.DEADLINE_EXCEEDED);
 });

@@ -1,4 +1,4 @@
-import type { FoldedTurn } from "../../src/compaction/summarizer.js";
+import type { FoldedTurn } from "../../src/compaction/plan/summary-task.js";
 import type { Message } from "../../src/domain/message.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
 import { assistant, user } from "./messages.js";

@@ -3,7 +3,7 @@ import type { GetTurnResponse, RecordedTurn } from "../../src/contract/gen/quire
 
 /** The turn that GetTurn found, with its messages; an error if it found none. */
 export function recordedTurn({ found }: GetTurnResponse): RecordedTurn {
-  if (found?.$case !== "turn") throw new Error(`GetTurn found ${found?.$case ?? "nothing"}, not a turn`);
+  if (found?.$case !== "recorded") throw new Error(`GetTurn found ${found?.$case ?? "nothing"}, not a turn`);
   return found.value;
 }
 

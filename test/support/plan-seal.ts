@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { PlanSeal } from "../../src/assembly/compaction/plan-seal.js";
+import { PlanSeal } from "../../src/compaction/jobs/plan-seal.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
 
 /** What the servers of this folder's database seal plans with, for plans that none of them would make. */

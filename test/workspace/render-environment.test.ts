@@ -24,7 +24,7 @@ function snapshot(
 }
 
 const begin = "## Environment\n\nThis is a condensed summary of what you can use here.";
-const usage = "### Using Skills\nGet the full guide of a capability before you first use it.";
+const usage = "### Using Skills\nGet the full guide for a capability before you first use it.";
 
 const guide = "Run `skill use <name>` for its guide.";
 const nexus = snapshot(

@@ -20,7 +20,7 @@ describe("renderToolRules", () => {
 - The conversation will end after calling \`send_message\`
 - The conversation will be continued after calling \`search\`
 - Call \`api_request\` at most 3 times
-- Call \`delete\` at most 1 time
+- Call \`delete\` at most once
 - Call \`delete\` only after calling: confirm`);
   });
 

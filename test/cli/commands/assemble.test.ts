@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestServer, type TestServer } from "../../support/server.js";
+import {
+  RecordTurnRequest,
+  type RecordTurnResponse,
+} from "../../../src/contract/gen/quire/v1/ledger_service.js";
+import { MessageRole } from "../../../src/contract/gen/quire/v1/message.js";
+import { toolCalls, user } from "../../support/messages.js";
+import { call, startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli, spawnCli } from "../support/run-cli.js";
 import { capsuleBody, putCapsule, seedAgent } from "../support/seed-agent.js";
 
@@ -60,6 +66,35 @@ describe("quire assemble", () => {
     expect(out).toMatch(/^history +\d+ tokens, \d+ turns?, \d+ older turns left out$/m);
     const tight = await assemble("long", "--message", "hello", "--max-tokens", "150");
     expect(tight.out).toMatch(/^gave way +\S/m);
+  });
+
+  it("names the tool results that were elided, and so does the receipt", async () => {
+    await seedAgent(server, "loop", 0);
+    const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
+    const { ledger } = server;
+    const parts = ids.map((callId) => ({
+      content: {
+        $case: "toolResult" as const,
+        value: {
+          callId,
+          content: [{ content: { $case: "text" as const, value: { text: "word ".repeat(500) } } }],
+        },
+      },
+    }));
+    const messages = [user("all?"), toolCalls(...ids), { role: MessageRole.TOOL, parts }];
+    const { turn } = await call<RecordTurnRequest, RecordTurnResponse>(
+      ledger,
+      ledger.recordTurn,
+      RecordTurnRequest.fromPartial({ session: "loop", messages }),
+    );
+    const { out } = await assemble("loop", "--message", "hello", "--max-tokens", "450");
+    const shown = /^history .*\n( {11}.*\n)+/m.exec(out)![0];
+    const words = shown.replaceAll(/\s+/g, " ");
+    expect(words).toContain("12 tool results elided");
+    expect(words).toContain(`tool result of c0: 501 -> 10 tokens (turn ${turn!.id}, message 2, part 0)`);
+    expect(words).toContain("and 2 more");
+    const receipt = await runCli("receipt", /^receipt +(\S+)$/m.exec(out)![1]!, ...at());
+    expect(receipt.out).toContain(shown.slice(0, shown.indexOf("and 2 more")));
   });
 
   it("takes the message from stdin, without the line end", async () => {

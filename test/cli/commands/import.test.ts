@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Ledger } from "../../../src/cli/client/ledger.js";
+import { QuireClient } from "../../../src/cli/client/quire-client.js";
 import { packageRoot } from "../../../src/config/package-root.js";
 import {
   RecordTurnRequest,
@@ -14,7 +14,7 @@ import { startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli } from "../support/run-cli.js";
 
 let server: TestServer;
-let ledger: Ledger;
+let client: QuireClient;
 const folder = mkdtempSync(join(tmpdir(), "quire-import-"));
 
 const quire = (...args: readonly string[]) => runCli(...args, "--address", server.address);
@@ -60,17 +60,17 @@ async function record(session: string, parentTurnId: string, ...texts: readonly 
     ],
     result: AgentResult.fromPartial({}),
   });
-  const response = await ledger.recordTurn(request);
+  const response = await client.ledger.recordTurn(request);
   return response.turn?.id ?? "";
 }
 
 beforeAll(async () => {
   server = await startTestServer();
-  ledger = new Ledger({ address: server.address, authorities: undefined });
+  client = new QuireClient({ address: server.address, authorities: undefined });
 });
 
 afterAll(async () => {
-  ledger?.close();
+  client?.close();
   await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -96,7 +96,7 @@ describe("quire import", () => {
 
   it("takes up an import that stopped half way", async () => {
     const file = write("half.json", exchanges(4));
-    const { session } = await ledger.createSession({
+    const { session } = await client.ledger.createSession({
       requestId: "",
       label: "half",
       workspacePath: "",

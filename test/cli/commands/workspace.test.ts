@@ -3,9 +3,9 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { arch, hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withClient } from "../../../src/cli/client/with-client.js";
 import type { PushReport } from "../../../src/cli/workspace/push-folder.js";
 import { watchWorkspace } from "../../../src/cli/workspace/watch-workspace.js";
-import { withWorkspaces } from "../../../src/cli/workspace/workspaces.js";
 import { startTestServer, type TestServer } from "../../support/server.js";
 import { tempFolder } from "../../support/temp-folder.js";
 import { type WorkspaceClient, workspaceCalls } from "../../workspace/workspace-calls.js";
@@ -188,7 +188,7 @@ describe("quire workspace push --watch", () => {
       while (!isSo()) await once(changes, "pushed");
     };
     const last = () => reports.at(-1)?.documents.map(({ path, version }) => `${path} ${version}`);
-    await withWorkspaces({ address: server.address }, async (workspaces) => {
+    await withClient({ address: server.address }, async ({ workspaces }) => {
       const watching = watchWorkspace(workspaces, {
         folder,
         name: basename(folder),

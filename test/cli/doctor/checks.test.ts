@@ -1,13 +1,15 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkBuild } from "../../../src/cli/doctor/build.js";
 import { checkDataFolder, existingFolder } from "../../../src/cli/doctor/data-folder.js";
+import { checkDatabaseFile } from "../../../src/cli/doctor/database-file.js";
 import { checkNode } from "../../../src/cli/doctor/node-version.js";
 import { checkPostgres, postgresTarget } from "../../../src/cli/doctor/postgres.js";
+import { openDatabase } from "../../../src/storage/driver/database-sync.js";
 
 const folder = mkdtempSync(join(tmpdir(), "quire-doctor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -70,5 +72,29 @@ describe("doctor", () => {
     const file = join(folder, "file");
     writeFileSync(file, "");
     expect(await checkDataFolder(join(file, "data"))).toMatchObject([{ status: "fail" }]);
+  });
+
+  it("knows a database from an empty file, from another file and from none", async () => {
+    const [database, empty, text] = ["a.db", "b.db", "c.db"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const made = openDatabase(database);
+    made.exec("CREATE TABLE a (b)");
+    made.close();
+    writeFileSync(empty, "");
+    writeFileSync(text, "written by hand");
+    const checks = await Promise.all(
+      [database, empty, join(folder, "none.db"), text, folder].map((path) => checkDatabaseFile(path)),
+    );
+    expect(checks.map(({ status, found }) => [status, found])).toEqual([
+      ["ok", `a database: ${database}`],
+      ["ok", `empty: ${empty}`],
+      ["ok", `not there yet: ${join(folder, "none.db")}`],
+      ["fail", `${text} is not an SQLite database`],
+      ["fail", `${folder} is a folder`],
+    ]);
+    expect(existsSync(join(folder, "none.db"))).toBe(false);
   });
 });

@@ -62,8 +62,21 @@ export interface RunningCli {
 
 /** Starts `node bin/quire.js`, which runs the build, without the settings of whoever runs the tests. */
 export function spawnCli(...args: readonly string[]): RunningCli {
+  return spawnProcess(quireCommand(...args));
+}
+
+/** The command line that runs the build. */
+export function quireCommand(...args: readonly string[]): readonly string[] {
+  return [process.execPath, join(packageRoot, "bin", "quire.js"), ...args];
+}
+
+/** Starts any command like that, as another user where one is named. */
+export function spawnProcess(
+  [command, ...args]: readonly string[],
+  user: { readonly uid?: number; readonly gid?: number } = {},
+): RunningCli {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("QUIRE_")));
-  const child = spawn(process.execPath, [join(packageRoot, "bin", "quire.js"), ...args], { env });
+  const child = spawn(command!, args, { env, ...user });
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk) => {

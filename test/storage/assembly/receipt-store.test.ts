@@ -1,11 +1,15 @@
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { Caches } from "../../../src/domain/caches.js";
 import { megabyte } from "../../../src/domain/memory-size.js";
 import { ReceiptStore } from "../../../src/storage/assembly/receipt-store.js";
 import type { StoredReceipt } from "../../../src/storage/assembly/waiting-receipts.js";
 import { type Database, openDatabase } from "../../../src/storage/database.js";
+import { startPostgres } from "../../support/postgres.js";
 import { tempFolder } from "../../support/temp-folder.js";
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
 
 const tenantId = "t";
 const sessionId = "s";
@@ -25,21 +29,24 @@ function receipt(at: number, bytes: number, prompt = `prompt ${at}`): StoredRece
 }
 
 /** A store with a bound of 64 KB, unless another share is given, on a database whose writes fail or wait as the test says. */
-async function openStore(share = 1 / 1_024) {
-  const database = await openDatabase({ url: `file:${join(tempFolder(), "quire.db")}`, poolSize: 1 });
+async function openStore(share = 1 / 1_024, url = `file:${join(tempFolder(), "quire.db")}`) {
+  const database = await openDatabase({ url, poolSize: 2 });
   onTestFinished(() => database.close());
   await database.transaction(async (tx) => {
     const data = { tenantId, id: sessionId, label: "s", metadataJson: "{}", createdUs: 0n, updatedUs: 0n };
     await tx.session.create({ data: data as never });
   });
   let before: () => Promise<void> = async () => {};
+  let after: () => Promise<void> = async () => {};
   const writes: number[] = [];
   const held: Database = {
     ...database,
-    unsyncedTransaction: async (work) => {
+    unsyncedWrite: async (statements) => {
       await before();
       writes.push(1);
-      return database.unsyncedTransaction(work);
+      const rows = await database.unsyncedWrite(statements);
+      await after();
+      return rows;
     },
   };
   const warnings: string[] = [];
@@ -55,6 +62,9 @@ async function openStore(share = 1 / 1_024) {
     layers,
     beforeWrites(work: () => Promise<void>) {
       before = work;
+    },
+    afterWrites(work: () => Promise<void>) {
+      after = work;
     },
   };
 }
@@ -164,18 +174,91 @@ describe("receipts that wait to be written", () => {
   });
 });
 
+const databases = [
+  { name: "SQLite", open: () => openStore(1) },
+  { name: "PostgreSQL", open: async () => openStore(1, await postgres!.createDatabase()) },
+].filter(({ name }) => postgres || name === "SQLite");
+
+describe.each(databases)("receipts that are written to $name", ({ open }) => {
+  test("are left out where their session was deleted since, whoever is in the batch with them", async () => {
+    const { store, database, layers } = await open();
+    store.add(receipt(1, 10), layers);
+    store.add({ ...receipt(2, 10), sessionId: "gone" }, layers);
+    store.add({ ...receipt(3, 10), tenantId: "other" }, layers);
+    store.add(receipt(4, 10), layers);
+    await store.flush();
+    await store.add({ ...receipt(5, 10), sessionId: "gone" }, layers);
+    expect(await ids(database)).toEqual(["receipt 1", "receipt 4"]);
+  });
+
+  test("are all there, however many go into one transaction", async () => {
+    const { store, database, layers } = await open();
+    for (let at = 0; at < 100; at++) store.add(receipt(at, 10), layers);
+    await store.flush();
+    expect(await ids(database)).toEqual(Array.from({ length: 100 }, (_, at) => `receipt ${at}`));
+  });
+
+  test("may be written once more, where a commit seemed to fail and did not", async () => {
+    const { store, database, layers, warnings, afterWrites } = await open();
+    afterWrites(() => Promise.reject(new Error("no answer")));
+    await store.add(receipt(1, 10), layers);
+    afterWrites(async () => {});
+    await store.flush();
+    expect(await ids(database)).toEqual(["receipt 1"]);
+    expect(warnings).toEqual(["Error: no answer"]);
+    expect(store.entries).toBe(0);
+  });
+
+  test("go in with their layers or not at all", async () => {
+    const { store, database, warnings } = await open();
+    await store.add({ ...receipt(1, 10), createdUs: null as never }, [
+      Buffer.from("prompt"),
+      Buffer.from("tools"),
+    ]);
+    expect(await ids(database)).toEqual([]);
+    expect(await database.reader.receiptBlob.count()).toBe(0);
+    expect(warnings).toHaveLength(1);
+    store.dropSession(tenantId, sessionId);
+  });
+});
+
 describe("receipts that are old", () => {
-  test("go with the templates that no other one names, and those that one names stay", async () => {
-    const { store, layers } = await openStore();
-    const named = (at: number, templates: string) => ({
+  const hourUs = 3_600_000_000n;
+  const made = (at: number, hours: number, templates: string): [StoredReceipt, Buffer[]] => [
+    {
       ...receipt(at, 1),
+      createdUs: BigInt(Math.round(hours * 10)) * (hourUs / 10n),
       templatesHash: Buffer.from(templates.padEnd(32)),
-    });
-    for (const [at, templates] of ["gone", "kept", "kept"].entries())
-      store.add(named(at, templates), [...layers, Buffer.from(templates)]);
-    expect(await store.forget(2n)).toBe(2);
+    },
+    [Buffer.from("prompt"), Buffer.from("tools"), Buffer.from(templates)],
+  ];
+
+  test("go with the templates that no other one names, and those that one names stay", async () => {
+    const { store } = await openStore();
+    await store.add(...made(1, 1, "gone"));
+    await store.add(...made(2, 2, "kept"));
+    await store.add(...made(3, 9, "kept"));
+    expect(await store.forget(5n * hourUs)).toBe(2);
     const found = (templates: string) => store.findBlob(tenantId, Buffer.from(templates.padEnd(32)));
     expect((await found("kept"))?.toString()).toBe("kept");
     expect(await found("gone")).toBeUndefined();
+  });
+
+  test("leave the layers that are used all the time, however long ago they were written first", async () => {
+    const { store } = await openStore();
+    for (let at = 0; at < 50; at++) await store.add(...made(at, at / 2, "kept"));
+    expect(await store.forget(24n * hourUs)).toBe(48);
+    expect(await store.findBlob(tenantId, Buffer.from("kept".padEnd(32)))).toBeDefined();
+    expect(await store.forget(26n * hourUs)).toBe(2);
+    expect(await store.findBlob(tenantId, Buffer.from("kept".padEnd(32)))).toBeUndefined();
+  });
+
+  test("bring a layer back that went with others, when it is used again", async () => {
+    const { store } = await openStore();
+    await store.add(...made(1, 1, "back"));
+    await store.forget(9n * hourUs);
+    expect(await store.findBlob(tenantId, Buffer.from("back".padEnd(32)))).toBeUndefined();
+    await store.add(...made(2, 10, "back"));
+    expect((await store.findBlob(tenantId, Buffer.from("back".padEnd(32))))?.toString()).toBe("back");
   });
 });

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { backup } from "../../../src/storage/driver/backup.js";
@@ -58,5 +59,29 @@ describe("backup", () => {
       "there is no database",
     );
     expect(existsSync(join(folder, "missing.db"))).toBe(false);
+  });
+
+  it("is refused where the copy cannot be made, and where something else is in its place", async () => {
+    const { path } = await openParity();
+    const folder = tempFolder();
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    await expect(backup(path, pipe)).rejects.toThrow(`${pipe} is not a regular file`);
+    await expect(backup(path, folder)).rejects.toThrow(`${folder} is not a regular file`);
+    const below = join(folder, "missing", "copy.db");
+    await expect(backup(path, below)).rejects.toThrow(
+      `the copy ${below} cannot be made (no such file or directory)`,
+    );
+    expect(readdirSync(folder)).toEqual(["pipe"]);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
+  it("of what is no database is refused", async () => {
+    const folder = tempFolder();
+    const text = join(folder, "text.db");
+    writeFileSync(text, "written by hand");
+    const copy = join(folder, "copy.db");
+    await expect(backup(text, copy)).rejects.toThrow(`${text} is not an SQLite database`);
+    expect(readdirSync(folder)).toEqual(["text.db"]);
   });
 });

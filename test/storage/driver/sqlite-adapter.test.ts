@@ -183,6 +183,66 @@ describe("errors", () => {
   });
 });
 
+describe("writes that do not wait for the disk", () => {
+  const label = (text: string) => sql("INSERT INTO Tag (label) VALUES (?)", text);
+
+  it("leave the connection as durable as it was, whether they succeed or fail", async () => {
+    const { adapter } = await openParity({ synchronous: "FULL" });
+    const level = async () => (await adapter.queryRaw(sql("PRAGMA synchronous"))).rows[0]?.[0];
+    await adapter.writeUnsynced([label("a")]);
+    expect(await level()).toBe(2);
+    await adapter.writeUnsynced([label("b"), label("c")]);
+    expect(await level()).toBe(2);
+    await expect(adapter.writeUnsynced([label("d"), label("a")])).rejects.toMatchObject({
+      cause: { kind: "UniqueConstraintViolation" },
+    });
+    expect(await level()).toBe(2);
+  });
+
+  it("are done as a whole or not at all", async () => {
+    const { adapter, client } = await openParity();
+    await expect(adapter.writeUnsynced([label("a"), label("b"), label("a")])).rejects.toThrow();
+    expect(await client.tag.count()).toBe(0);
+    await adapter.writeUnsynced([label("a"), label("b")]);
+    expect(await client.tag.count()).toBe(2);
+  });
+
+  it("wait for the transaction that is open, and are not rolled back with it", async () => {
+    const { adapter, client } = await openParity();
+    const transaction = await adapter.startTransaction();
+    await transaction.executeRaw(label("rolled back"));
+    const written = adapter.writeUnsynced([label("a")]);
+    await transaction.rollback();
+    await written;
+    expect(await client.tag.findMany({ select: { label: true } })).toEqual([{ label: "a" }]);
+  });
+
+  it("are there for other connections as soon as they are done", async () => {
+    const { adapter, path } = await openParity();
+    const reader = await connectParity({ path, mode: "reader" });
+    await adapter.writeUnsynced([label("a")]);
+    expect(await reader.client.tag.count()).toBe(1);
+  });
+});
+
+describe("a query that is tried", () => {
+  it("gives its rows at once, and nothing while a transaction is open", async () => {
+    const { adapter } = await openParity();
+    expect(adapter.tryQuery(sql("SELECT 1"))?.rows).toEqual([[1]]);
+    const transaction = await adapter.startTransaction();
+    await transaction.executeRaw(sql("INSERT INTO Tag (label) VALUES ('a')"));
+    expect(adapter.tryQuery(sql("SELECT label FROM Tag"))).toBeUndefined();
+    await transaction.commit();
+    expect(adapter.tryQuery(sql("SELECT label FROM Tag"))?.rows).toEqual([["a"]]);
+  });
+
+  it("fails as any other does", async () => {
+    const { adapter } = await openParity();
+    expect(() => adapter.tryQuery(sql("SELECT * FROM nowhere"))).toThrow();
+    expect(adapter.tryQuery(sql("SELECT 1"))?.rows).toEqual([[1]]);
+  });
+});
+
 describe("connections", () => {
   it("are set up to be durable, with foreign keys and WAL", async () => {
     const { adapter } = await openParity({ synchronous: "FULL" });

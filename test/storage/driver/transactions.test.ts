@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { PrismaClient } from "../../support/parity/gen/client.js";
+import type { ParityClient } from "../../support/parity/client.js";
 import { connectParity, openParity } from "../../support/parity/open.js";
 
 const sql = (text: string, ...args: unknown[]) => ({ sql: text, args, argTypes: [] });
@@ -9,7 +9,7 @@ const sql = (text: string, ...args: unknown[]) => ({ sql: text, args, argTypes: 
 const patient = { maxWait: 120_000, timeout: 120_000 };
 
 /** Opens an interactive transaction that has created a tag, and hands out the moment to end it. */
-async function openTransaction(client: PrismaClient) {
+async function openTransaction(client: ParityClient) {
   let end: (failure?: Error) => void = () => undefined;
   const ending = new Promise<void>((resolve, reject) => {
     end = (failure) => (failure === undefined ? resolve() : reject(failure));

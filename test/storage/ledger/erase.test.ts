@@ -166,4 +166,21 @@ describe("an erasure removes what no other session reaches, and nothing else", (
     await ledger.delete(session);
     expect(await ledger.count("stored_answers")).toBe(0);
   });
+
+  it("keeps of a long thread what another session's open turn hangs off, and erases the rest of it", async () => {
+    const ledger = await openLedger(sqliteUrl());
+    const [first, second, third] = [await ledger.create(), await ledger.create(), await ledger.create()];
+    const ids: string[] = [];
+    for (let depth = 1; depth <= 1_200; depth++)
+      ids.push((await ledger.record({ session: first, parentTurnId: ids.at(-1) ?? "" })).turn!.id);
+    const onHeadMoved = OnHeadMoved.BRANCH;
+    await ledger.begin({ session: second, parentTurnId: ids[599]!, onHeadMoved });
+    await ledger.record({ session: third, parentTurnId: ids[99]!, onHeadMoved });
+    expect(await ledger.delete(first)).toMatchObject({ erasedTurns: 600, keptTurns: 600 });
+    expect(await findImpossibleRows(ledger.database)).toEqual([]);
+    expect(await ledger.delete(second)).toMatchObject({ erasedTurns: 501, keptTurns: 0 });
+    expect(await ledger.delete(third)).toMatchObject({ erasedTurns: 101 });
+    expect(await ledger.count("turns")).toBe(0);
+    expect(await findImpossibleRows(ledger.database)).toEqual([]);
+  });
 });

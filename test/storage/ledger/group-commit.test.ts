@@ -248,12 +248,14 @@ describe.each(databases)("a group commit on $name", ({ url }) => {
       stopReason: "end",
       error: "",
       permissionsUsed: ["read"],
+      modelCalls: [],
     };
     const text = "\0 \u{10ffff} \ud83d\ude00 ? $1 'quoted' \\ \r\n";
     const { turn } = await ledger.record({ session: await ledger.create(), messages: [user(text)], result });
     const read = recordedTurn(await getTurn(ledger.deps, "default", turn!.id));
-    expect(read.turn).toEqual(turn);
+    expect({ ...read.turn, modelCalls: [] }).toEqual(turn);
     expect(read.turn!.usage).toEqual(usage);
+    expect(read.turn!.modelCalls.map((call) => call.usage)).toEqual([usage]);
     expect(textOf(read.result!.messages[0]!)).toBe(text);
     expect(read.turn!.contentHash).toHaveLength(32);
   });
@@ -317,6 +319,7 @@ function emptyTurn(id: string, sessionId: string): TurnRow {
     createdUs: 1n,
     completedUs: null,
     assemblyId: null,
+    modelCallCount: 0,
   };
 }
 

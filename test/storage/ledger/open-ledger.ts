@@ -17,6 +17,7 @@ import {
   forkSession,
   updateSession,
 } from "../../../src/ledger/sessions.js";
+import { methodsOf } from "../../../src/server/method.js";
 import { writeKey } from "../../../src/server/write-key.js";
 import { type Database, openDatabase } from "../../../src/storage/database.js";
 import { TokenCounter } from "../../../src/tokens/token-counter.js";
@@ -24,6 +25,7 @@ import { user } from "../../support/messages.js";
 import { tempFolder } from "../../support/temp-folder.js";
 
 const tenantId = "default";
+const methods = methodsOf(wire.LedgerServiceDefinition);
 const tables = ["sessions", "branches", "turns", "messages", "head_moves", "stored_answers"];
 
 /** The ledger's commands in process, on a database, without a server before them. */
@@ -73,41 +75,33 @@ export class OpenLedger {
 
   record(request: Partial<wire.RecordTurnRequest>, signal?: AbortSignal) {
     const whole = wire.RecordTurnRequest.create({ messages: [user("hello")], ...request });
-    const key = writeKey(tenantId, "RecordTurn", whole, wire.RecordTurnRequest, wire.RecordTurnResponse);
+    const key = writeKey(methods.recordTurn, tenantId, whole);
     return recordTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" }, signal);
   }
 
   begin(request: Partial<wire.BeginTurnRequest>) {
     const whole = wire.BeginTurnRequest.create({ messages: [user("hello")], ...request });
-    const key = writeKey(tenantId, "BeginTurn", whole, wire.BeginTurnRequest, wire.BeginTurnResponse);
+    const key = writeKey(methods.beginTurn, tenantId, whole);
     return beginTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" });
   }
 
   append(turnId: string, text: string, request: Partial<wire.AppendMessagesRequest> = {}) {
     const whole = wire.AppendMessagesRequest.create({ turnId, messages: [user(text)], ...request });
-    const codecs = [wire.AppendMessagesRequest, wire.AppendMessagesResponse] as const;
-    return appendMessages(this.deps, writeKey(tenantId, "AppendMessages", whole, ...codecs), whole);
+    return appendMessages(this.deps, writeKey(methods.appendMessages, tenantId, whole), whole);
   }
 
   complete(turnId: string, request: Partial<wire.CompleteTurnRequest> = {}) {
     const whole = wire.CompleteTurnRequest.create({ turnId, ...request });
-    const key = writeKey(
-      tenantId,
-      "CompleteTurn",
-      whole,
-      wire.CompleteTurnRequest,
-      wire.CompleteTurnResponse,
-    );
+    const key = writeKey(methods.completeTurn, tenantId, whole);
     return completeTurn(this.deps, key, whole);
   }
 
   /** A new session; its id. */
   async create(request: Partial<wire.CreateSessionRequest> = {}): Promise<string> {
     const whole = wire.CreateSessionRequest.create(request);
-    const codecs = [wire.CreateSessionRequest, wire.CreateSessionResponse] as const;
     const { session } = await createSession(
       this.deps,
-      writeKey(tenantId, "CreateSession", whole, ...codecs),
+      writeKey(methods.createSession, tenantId, whole),
       whole,
     );
     return session!.id;
@@ -115,8 +109,7 @@ export class OpenLedger {
 
   update(session: string, request: Partial<wire.UpdateSessionRequest>) {
     const whole = wire.UpdateSessionRequest.create({ session, ...request });
-    const codecs = [wire.UpdateSessionRequest, wire.UpdateSessionResponse] as const;
-    return updateSession(this.deps, writeKey(tenantId, "UpdateSession", whole, ...codecs), whole);
+    return updateSession(this.deps, writeKey(methods.updateSession, tenantId, whole), whole);
   }
 
   fork(turnId: string, label = ""): Promise<string> {
@@ -132,22 +125,19 @@ export class OpenLedger {
     label: string,
   ): Promise<string> {
     const whole = wire.ForkSessionRequest.create({ start, label });
-    const codecs = [wire.ForkSessionRequest, wire.ForkSessionResponse] as const;
-    const key = writeKey(tenantId, "ForkSession", whole, ...codecs);
+    const key = writeKey(methods.forkSession, tenantId, whole);
     const { session } = await forkSession(this.deps, key, { ...whole, start });
     return session!.id;
   }
 
   alias(alias: string, session: string, replace = false) {
     const whole = wire.AliasSessionRequest.create({ alias, session, replace });
-    const codecs = [wire.AliasSessionRequest, wire.AliasSessionResponse] as const;
-    return aliasSession(this.deps, writeKey(tenantId, "AliasSession", whole, ...codecs), whole);
+    return aliasSession(this.deps, writeKey(methods.aliasSession, tenantId, whole), whole);
   }
 
   delete(session: string) {
     const whole = wire.DeleteSessionRequest.create({ session });
-    const codecs = [wire.DeleteSessionRequest, wire.DeleteSessionResponse] as const;
-    return deleteSession(this.deps, writeKey(tenantId, "DeleteSession", whole, ...codecs), session);
+    return deleteSession(this.deps, writeKey(methods.deleteSession, tenantId, whole), session);
   }
 
   async count(table: string): Promise<number> {

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { type SqliteAdapter, SqliteAdapterFactory } from "../../../src/storage/driver/sqlite-adapter.js";
 import type { SqliteAdapterOptions } from "../../../src/storage/driver/sqlite-options.js";
 import { tempFolder } from "../temp-folder.js";
-import { PrismaClient } from "./gen/client.js";
+import { type ParityClient, PrismaClient } from "./client.js";
 
 const schema = readFileSync(new URL("./schema.sql", import.meta.url), "utf8");
 
@@ -13,7 +13,7 @@ const fast = { mode: "writer", synchronous: "NORMAL" } as const;
 
 export interface ParityDatabase {
   readonly path: string;
-  readonly client: PrismaClient;
+  readonly client: ParityClient;
   /** The adapter that the client uses. */
   readonly adapter: SqliteAdapter;
 }
