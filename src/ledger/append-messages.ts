@@ -1,5 +1,6 @@
 import type { Message } from "../domain/message.js";
 import type { TokenUsage } from "../domain/turn.js";
+import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { OpenState } from "../thread/open-state.js";
@@ -29,7 +30,7 @@ export interface AppendMessages {
   /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of them. */
-  readonly warnings?: readonly string[] | undefined;
+  readonly warnings?: readonly Warning[] | undefined;
 }
 
 /** Adds messages to an open turn. */

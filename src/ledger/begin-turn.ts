@@ -1,6 +1,7 @@
 import type { Message } from "../domain/message.js";
 import type { OnHeadMoved } from "../domain/session.js";
 import { emptyTurnDetails, type Turn, type TurnDetails } from "../domain/turn.js";
+import type { Warning } from "../domain/warning.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { extendState } from "./check-messages.js";
@@ -30,13 +31,13 @@ export interface BeginTurn {
   /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of the turn. */
-  readonly warnings?: readonly string[] | undefined;
+  readonly warnings?: readonly Warning[] | undefined;
 }
 
 export interface BegunTurn {
   readonly turn: Turn | undefined;
   readonly messageIds: readonly string[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
 /** Opens a turn that is written step by step. It is in no history, and moves no head, until it is completed. */

@@ -1,5 +1,6 @@
 import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, TurnStatus } from "../domain/turn.js";
+import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { ParentTurn, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
@@ -33,7 +34,7 @@ export interface CompleteTurn {
   /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of the turn. */
-  readonly warnings?: readonly string[] | undefined;
+  readonly warnings?: readonly Warning[] | undefined;
 }
 
 /** Finishes an open turn: as the head of its session, on a branch of its own, or as failed. */

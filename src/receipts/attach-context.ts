@@ -1,5 +1,6 @@
 import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import { type Message, MessageRole } from "../domain/message.js";
+import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { AnsweredAssembly } from "../ledger/turn-draft.js";
 import type { ReceiptDeps } from "./deps.js";
@@ -10,7 +11,7 @@ export interface AttachedContext {
   readonly assembly: AnsweredAssembly | undefined;
   /** The context, without its history, system prompt and tools. */
   readonly sent: AssembledContext | undefined;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
 /**
@@ -26,8 +27,9 @@ export async function attachContext(
   const { messages, assemblyId } = turn;
   const stored = await deps.receipts.find(tenantId, assemblyId);
   if (!stored) {
-    const warning = `the assembly ${assemblyId} is not known, or no longer: nothing was taken from it`;
-    return { messages, assembly: undefined, sent: undefined, warnings: [warning] };
+    const detail = `the assembly ${assemblyId} is not known, or no longer: nothing was taken from it`;
+    const warnings = [warning(WarningKind.ASSEMBLY_UNKNOWN, detail)];
+    return { messages, assembly: undefined, sent: undefined, warnings };
   }
   const head = await deps.ledger.threads.findHead(tenantId, turn.session);
   if (head && head.session.id !== stored.sessionId) {

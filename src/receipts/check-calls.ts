@@ -1,4 +1,5 @@
 import type { ModelCall } from "../domain/turn.js";
+import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { ReceiptDeps } from "./deps.js";
 
@@ -11,7 +12,7 @@ export async function checkCalls(
   tenantId: string,
   sessionId: string,
   calls: readonly ModelCall[],
-): Promise<readonly string[]> {
+): Promise<readonly Warning[]> {
   const ids = [...new Set(calls.flatMap(({ assemblyId }) => assemblyId || []))];
   if (ids.length === 0) return [];
   const owners = await deps.receipts.sessionsOf(tenantId, ids);
@@ -25,5 +26,6 @@ export async function checkCalls(
   const lost = ids.filter((id) => !owners.has(id));
   if (lost.length === 0) return [];
   const more = lost.length > 1 ? ` and ${lost.length - 1} more` : "";
-  return [`model calls name assemblies that are not known, or no longer: ${lost[0]}${more}`];
+  const detail = `model calls name assemblies that are not known, or no longer: ${lost[0]}${more}`;
+  return [warning(WarningKind.ASSEMBLY_UNKNOWN, detail)];
 }

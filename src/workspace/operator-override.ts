@@ -1,4 +1,5 @@
 import { sha256 } from "../domain/hash.js";
+import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
 
 export interface OverrideText {
@@ -10,7 +11,7 @@ export interface OverrideText {
 export interface OverrideFound {
   /** undefined where there is no file, or nothing in it. */
   readonly override: OverrideText | undefined;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
 export const maxOverrideBytes = 1024 * 1024;
@@ -35,9 +36,10 @@ export class OperatorOverride {
     else if (this.known?.text !== text) this.known = { text, hash: sha256(Buffer.from(text)) };
     const problem = problems.get(this.path);
     const instead = this.known ? "the text before stays in force" : "no text stands in for it";
+    const detail = `prime.md is not used: ${problem}; ${instead}`;
     return {
       override: this.known,
-      warnings: problem === undefined ? [] : [`prime.md is not used: ${problem}; ${instead}`],
+      warnings: problem === undefined ? [] : [warning(WarningKind.OVERRIDE_NOT_READ, detail)],
     };
   }
 }

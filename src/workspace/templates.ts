@@ -8,6 +8,7 @@ import {
   type PromptTexts,
   promptTextNames,
 } from "../domain/prompt-texts.js";
+import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { type TextsFound, WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
 
 /** The texts in force, as one assembly uses them from its beginning to its end. */
@@ -16,7 +17,7 @@ export interface PromptTemplates {
   /** All of them, as receipts keep them. */
   readonly bytes: Buffer;
   readonly hash: Buffer;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
 /** Where the templates come from. */
@@ -70,7 +71,8 @@ export class TemplateFolder implements TemplateSource {
     };
     const warnings = [...problems].map(([path, problem]) => {
       const which = path === this.folder ? "the folder of templates" : `the template ${basename(path)}`;
-      return `${which} is not used: ${problem}; the text before stays in force`;
+      const detail = `${which} is not used: ${problem}; the text before stays in force`;
+      return warning(WarningKind.TEMPLATE_NOT_READ, detail);
     });
     return templatesOf(
       Object.fromEntries(promptTextNames.map((name) => [name, textOf(name)])) as Record<
@@ -87,7 +89,7 @@ export function parseTemplates(bytes: Buffer): PromptTexts {
   return { ...defaultPromptTexts, ...(JSON.parse(bytes.toString("utf8")) as Partial<PromptTexts>) };
 }
 
-function templatesOf(texts: PromptTexts, warnings: readonly string[]): PromptTemplates {
+function templatesOf(texts: PromptTexts, warnings: readonly Warning[]): PromptTemplates {
   const bytes = ownBytes(Buffer.from(JSON.stringify(texts)));
   return { texts, bytes, hash: sha256(bytes), warnings };
 }

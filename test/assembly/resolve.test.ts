@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { CandidateRule, InputKind } from "../../src/contract/gen/quire/v1/assembly.js";
 import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
+import { WarningKind } from "../../src/domain/warning.js";
 import type { Quire } from "../../src/index.js";
 import { tempFolder } from "../support/temp-folder.js";
 import { serveDesk } from "./served-desk.js";
@@ -37,7 +38,9 @@ describe("what a request comes to", () => {
     const { quire } = await serveDesk();
     const { context, receipt } = await contextOf(quire, { model: "gpt-99" });
     expect(context.tokenBudget).toMatchObject({ modelLimit: 128_000, exact: false });
-    expect(context.warnings).toEqual([expect.stringContaining('"gpt-99" is unknown')]);
+    expect(context.warnings).toEqual([
+      { kind: WarningKind.MODEL_UNKNOWN, detail: expect.stringContaining('"gpt-99" is unknown') },
+    ]);
     expect(receipt.warnings).toEqual(context.warnings);
     expect((await contextOf(quire, { model: "gpt-4o-20240806" })).context).toMatchObject({
       warnings: [],
@@ -50,8 +53,8 @@ describe("what a request comes to", () => {
     await putCapsule(quire, "wild", { persona: { knobs: { intelligenceLevel: 40, autonomyLevel: -3 } } });
     const { context } = await contextOf(quire, { capsule: "wild" });
     expect(context.warnings).toEqual([
-      expect.stringContaining("intelligence_level is 40"),
-      expect.stringContaining("autonomy_level is -3"),
+      { kind: WarningKind.KNOB_CLAMPED, detail: expect.stringContaining("intelligence_level is 40") },
+      { kind: WarningKind.KNOB_CLAMPED, detail: expect.stringContaining("autonomy_level is -3") },
     ]);
     expect(context.modelConfig).toMatchObject({
       temperature: 0.9,

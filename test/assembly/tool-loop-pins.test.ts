@@ -45,7 +45,9 @@ describe("inside a tool loop", () => {
     const { desk, turnId, first } = await inToolLoop();
     const messages = [assistant("At six.")];
     const appended = await desk.quire.ledger.appendMessages({ turnId, messages, assemblyId: nobody });
-    expect(appended.warnings).toEqual([expect.stringContaining(nobody)]);
+    expect(appended.warnings).toEqual([
+      { kind: "WARNING_KIND_ASSEMBLY_UNKNOWN", detail: expect.stringContaining(nobody) },
+    ]);
     expect(appended.turn!.messageCount).toBe(4);
     const completed = await desk.quire.ledger.completeTurn({ turnId, assemblyId: nobody });
     expect(completed.warnings).toEqual(appended.warnings);

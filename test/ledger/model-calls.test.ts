@@ -182,7 +182,9 @@ describe.each(databases)("usage is kept for each model call, on $name", ({ isMis
     const result = { modelCalls: [{ usage: usage(1), assemblyId: lost }] };
     const messages = [user("Look."), assistant("Found.")];
     const recorded = await quire.ledger.recordTurn({ session: "loop", messages, result });
-    expect(recorded.warnings).toEqual([expect.stringContaining(lost)]);
+    expect(recorded.warnings).toEqual([
+      { kind: "WARNING_KIND_ASSEMBLY_UNKNOWN", detail: expect.stringContaining(lost) },
+    ]);
     expect((await read(recorded.turn!.id)).turn!.modelCalls).toMatchObject([{ assemblyId: lost }]);
   });
 

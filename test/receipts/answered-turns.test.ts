@@ -67,7 +67,9 @@ describe("a turn that names its assembly", () => {
     const desk = await serveDesk();
     const turn = { ...(await turnOf(desk, lost)), requestId: "r1", details: { model: "gpt-4.1" } };
     const recorded = await desk.quire.ledger.recordTurn(turn);
-    expect(recorded.warnings).toEqual([expect.stringContaining(lost)]);
+    expect(recorded.warnings).toEqual([
+      { kind: "WARNING_KIND_ASSEMBLY_UNKNOWN", detail: expect.stringContaining(lost) },
+    ]);
     expect(recorded.turn).toMatchObject({ assemblyId: lost, details: { model: "gpt-4.1", toolset: "" } });
     expect(recorded.headTurnId).toBe(recorded.turn!.id);
     expect(await desk.quire.ledger.recordTurn(turn)).toEqual(recorded);

@@ -8,6 +8,7 @@ import { AgentRole } from "../../src/contract/gen/quire/v1/origin.js";
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { defaultPromptTexts, type PromptTextName, promptTextNames } from "../../src/domain/prompt-texts.js";
+import { WarningKind } from "../../src/domain/warning.js";
 import type { Quire } from "../../src/index.js";
 import { contextRequest, exactModel } from "../assembly/agent.js";
 import { tokensBesideHistory } from "../assembly/keep-rules.js";
@@ -229,13 +230,16 @@ describe("templates", () => {
     expect(bad.systemPrompt).toBe(good.systemPrompt);
     expect(bad.systemPrompt).toMatch(/^Obey the operator\.\n\nMANAGE\.\n/);
     expect(bad.warnings).toHaveLength(promptTextNames.length + 1);
-    expect(bad.warnings).toContain(
-      "prime.md is not used: it has 10000000 bytes, and 1048576 are allowed; the text before stays in force",
-    );
+    expect(bad.warnings).toContainEqual({
+      kind: WarningKind.OVERRIDE_NOT_READ,
+      detail:
+        "prime.md is not used: it has 10000000 bytes, and 1048576 are allowed; the text before stays in force",
+    });
     for (const name of promptTextNames)
-      expect(bad.warnings).toContain(
-        `the template ${name}.md is not used: it has 10000000 bytes, and 65536 are allowed; the text before stays in force`,
-      );
+      expect(bad.warnings).toContainEqual({
+        kind: WarningKind.TEMPLATE_NOT_READ,
+        detail: `the template ${name}.md is not used: it has 10000000 bytes, and 65536 are allowed; the text before stays in force`,
+      });
     const { receipt } = await quire.assembly.getReceipt({ assemblyId: bad.assemblyId });
     expect(receipt!.warnings).toEqual(bad.warnings);
     await contextOf(quire);
@@ -248,8 +252,9 @@ describe("templates", () => {
     mkdirSync(primeFile);
     const worse = await contextOf(quire, { role: AgentRole.MANAGER });
     expect(worse.systemPrompt).toBe(good.systemPrompt);
-    expect(worse.warnings.join("\n")).toMatch(/prime\.md is not used: it is no file/);
-    expect(worse.warnings.join("\n")).toMatch(/manager\.md is not used: it is not text in UTF-8/);
+    const details = worse.warnings.map(({ detail }) => detail).join("\n");
+    expect(details).toMatch(/prime\.md is not used: it is no file/);
+    expect(details).toMatch(/manager\.md is not used: it is not text in UTF-8/);
 
     for (const name of promptTextNames) rmSync(join(folder, `${name}.md`));
     rmSync(primeFile, { recursive: true });
@@ -262,7 +267,12 @@ describe("templates", () => {
     const { quire } = await serveTemplates({ manager: "\u0000\u0001" });
     const context = await contextOf(quire, { role: AgentRole.MANAGER });
     expect(context.systemPrompt).toMatch(/^# Manager Context\n/);
-    expect(context.warnings).toEqual([expect.stringContaining("manager.md is not used: it is not text")]);
+    expect(context.warnings).toEqual([
+      {
+        kind: WarningKind.TEMPLATE_NOT_READ,
+        detail: expect.stringContaining("manager.md is not used: it is not text"),
+      },
+    ]);
   });
 
   test("are all in docs/operations.md", () => {

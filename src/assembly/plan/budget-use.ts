@@ -6,9 +6,10 @@ import {
   type ContextHashes,
   type TokenBudget,
 } from "../../contract/gen/quire/v1/assembly.js";
-import type { Floor } from "../../domain/compaction.js";
+import { type Floor, FloorKind, floorText } from "../../domain/compaction.js";
 import { sha256 } from "../../domain/hash.js";
 import { modelTokens, sumOf } from "../../domain/token-units.js";
+import { distinctWarnings, type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { unscaled } from "../../models/token-scale.js";
 import type { CurrentStage } from "../event/current-message.js";
 import type { HistoryStage } from "../history/history.js";
@@ -31,7 +32,7 @@ export interface Stages {
 export interface ContextUse {
   readonly budget: TokenBudget;
   readonly hashes: ContextHashes;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
   readonly floors: readonly Floor[];
 }
 
@@ -80,9 +81,15 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
       current: parts[3],
       whole: sha256(...parts),
     },
-    warnings: resolved.warnings,
+    warnings: distinctWarnings([...resolved.warnings, ...history.floors.flatMap(leftOut)]),
     floors: history.floors,
   };
+}
+
+/** A context without its conversation is valid, and seldom what anybody wanted. */
+function leftOut(floor: Floor): readonly Warning[] {
+  const isLast = floor.kind === FloorKind.SUMMARY_LEFT_OUT || floor.kind === FloorKind.NO_TURN_FITS;
+  return isLast ? [warning(WarningKind.CONVERSATION_LEFT_OUT, `${floorText(floor)}: too little room`)] : [];
 }
 
 function budgetOf(

@@ -6,6 +6,7 @@ import type { AgentRole } from "../../domain/agent-role.js";
 import type { Capsule } from "../../domain/capsule.js";
 import type { Clock, Ids } from "../../domain/clock.js";
 import type { ContextSettings } from "../../domain/context-settings.js";
+import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import type { Toolset } from "../../domain/workspace.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
@@ -67,7 +68,7 @@ export interface ResolvedContext {
   readonly templates: PromptTemplates;
   readonly override: OverrideText | undefined;
   readonly scale: TokenScale & { readonly version: number };
-  readonly warnings: string[];
+  readonly warnings: readonly Warning[];
 }
 
 export async function resolve(
@@ -102,10 +103,13 @@ export async function resolve(
     ...(model.known
       ? []
       : [
-          `the model ${JSON.stringify(modelName)} is unknown: it is taken to have a window of ${model.entry.contextTokens} tokens`,
+          warning(
+            WarningKind.MODEL_UNKNOWN,
+            `the model ${JSON.stringify(modelName)} is unknown: it is taken to have a window of ${model.entry.contextTokens} tokens`,
+          ),
         ]),
-    ...derived.clamped.map(
-      ({ knob, given, used }) => `the knob ${knob} is ${given}, out of range, and taken as ${used}`,
+    ...derived.clamped.map(({ knob, given, used }) =>
+      warning(WarningKind.KNOB_CLAMPED, `the knob ${knob} is ${given}, out of range, and taken as ${used}`),
     ),
     ...overrideWarnings,
     ...templates.warnings,

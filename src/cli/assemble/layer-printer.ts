@@ -9,6 +9,7 @@ import { floorText } from "../../domain/compaction.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted, oneLine, printable } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
+import { printWarnings } from "../terminal/warnings.js";
 import { BodyFold } from "./body-fold.js";
 import { printBody } from "./body-text.js";
 import { layersText, printBudget } from "./budget-text.js";
@@ -31,7 +32,10 @@ export class LayerPrinter {
   private readonly roles = new Map<string, number>();
   private isHistoryOpen = false;
 
-  constructor(terminal: Terminal, show: readonly ShownLayer[] = []) {
+  constructor(
+    private readonly terminal: Terminal,
+    show: readonly ShownLayer[] = [],
+  ) {
     this.lines = createLines(terminal);
     this.show = new Set(show);
   }
@@ -148,8 +152,8 @@ export class LayerPrinter {
     if (cachePlan) printCachePlan(lines, cachePlan);
     if (prefix) printPrefix(lines, prefix);
     for (const floor of floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
-    for (const warning of warnings) lines.entry("warning", printable(warning), "yellow");
     lines.entry("receipt", assemblyId ?? "none: this was a dry run");
+    printWarnings(this.terminal, warnings);
   }
 
   private content(text: string): void {

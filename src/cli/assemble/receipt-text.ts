@@ -39,7 +39,7 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
     printElisions(lines, receipt.historyLayer);
   }
   for (const floor of receipt.floors) lines.entry("gave way", printable(floorText(floor)), "yellow");
-  for (const warning of receipt.warnings) lines.entry("warning", printable(warning), "yellow");
+  for (const { detail } of receipt.warnings) lines.entry("warning", printable(detail), "yellow");
 }
 
 /** The rules whose names alone do not say enough. */

@@ -9,6 +9,7 @@ import { readMessage } from "../assemble/read-message.js";
 import { CliError } from "../cli-error.js";
 import { withClient } from "../client/with-client.js";
 import { isScreen, printJson, printLine, shownJson, type Terminal } from "../terminal/terminal.js";
+import { printWarnings } from "../terminal/warnings.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
 interface AssembleFlags extends ServerFlags, ContextFlags {
@@ -68,6 +69,9 @@ export function assembleCommand(terminal: Terminal): Command {
         const body = event?.$case === "rendered" ? fold.add(event.value) : undefined;
         if (body && isBodyOnly)
           terminal.stdout.write(isScreen(terminal) ? shownJson(terminal, body.body.toString()) : body.body);
+        // The printer of layers says them itself.
+        if (event?.$case === "completed" && (isBodyOnly || flags.json))
+          printWarnings(terminal, event.value.warnings);
         if (isBodyOnly) continue;
         if (flags.json) printJson(terminal, assembleResponseJson.toJson(response));
         else printer.print(response);

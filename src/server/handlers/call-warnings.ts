@@ -1,5 +1,6 @@
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import type { AgentResult } from "../../contract/gen/quire/v1/turn.js";
+import type { Warning } from "../../domain/warning.js";
 import { checkCalls } from "../../receipts/check-calls.js";
 import type { AnswerKey } from "./answer-key.js";
 
@@ -9,7 +10,7 @@ export async function callWarnings(
   key: AnswerKey,
   result: AgentResult | undefined,
   findSessionId: () => Promise<string | undefined>,
-): Promise<readonly string[]> {
+): Promise<readonly Warning[]> {
   const calls = result?.modelCalls ?? [];
   const isNamed = calls.some(({ assemblyId }) => assemblyId);
   if (!isNamed || (await assembly.ledger.sessions.isAnswered(key))) return [];

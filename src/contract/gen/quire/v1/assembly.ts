@@ -21,6 +21,7 @@ import {
   SourceEvent,
 } from "./origin.js";
 import { CachePlan, PrefixState } from "./prompt_cache.js";
+import { Warning } from "./warning.js";
 import { Tool } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -1076,8 +1077,11 @@ export interface AssembledContext {
   readonly hashes:
     | ContextHashes
     | undefined;
-  /** warnings are sentences for people, such as that a model is unknown or that a template could not be read. */
-  readonly warnings: readonly string[];
+  /**
+   * warnings are what the caller should know, such as that a model is unknown or that a template could not be
+   * read.
+   */
+  readonly warnings: readonly Warning[];
   /** session_id is the session's id. */
   readonly sessionId: string;
   /**
@@ -1189,7 +1193,7 @@ export interface Receipt {
    */
   readonly floors: readonly Floor[];
   /** warnings are what the caller was told. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Warning[];
   /** create_time is when the context was assembled. */
   readonly createTime:
     | Date
@@ -3360,7 +3364,7 @@ export const AssembledContext: MessageFns<AssembledContext> = {
       ContextHashes.encode(message.hashes, writer.uint32(170).fork()).join();
     }
     for (const v of message.warnings) {
-      writer.uint32(178).string(v!);
+      Warning.encode(v!, writer.uint32(250).fork()).join();
     }
     if (message.sessionId !== "") {
       writer.uint32(186).string(message.sessionId);
@@ -3564,12 +3568,12 @@ export const AssembledContext: MessageFns<AssembledContext> = {
             message.hashes = ContextHashes.decode(reader, reader.uint32());
             continue;
           }
-          case 22: {
-            if (tag !== 178) {
+          case 31: {
+            if (tag !== 250) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
           case 23: {
@@ -3668,7 +3672,7 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     message.hashes = (object.hashes !== undefined && object.hashes !== null)
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     message.sessionId = object.sessionId ?? "";
     message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
     message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
@@ -4080,7 +4084,7 @@ export const Receipt: MessageFns<Receipt> = {
       Floor.encode(v!, writer.uint32(154).fork()).join();
     }
     for (const v of message.warnings) {
-      writer.uint32(114).string(v!);
+      Warning.encode(v!, writer.uint32(170).fork()).join();
     }
     if (message.createTime !== undefined) {
       Timestamp.encode(toTimestamp(message.createTime), writer.uint32(122).fork()).join();
@@ -4214,12 +4218,12 @@ export const Receipt: MessageFns<Receipt> = {
             message.floors.push(Floor.decode(reader, reader.uint32()));
             continue;
           }
-          case 14: {
-            if (tag !== 114) {
+          case 21: {
+            if (tag !== 170) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
           case 15: {
@@ -4292,7 +4296,7 @@ export const Receipt: MessageFns<Receipt> = {
       ? LayerBytes.fromPartial(object.layerBytes)
       : undefined;
     message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     message.createTime = object.createTime ?? undefined;
     message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
       ? CachePlan.fromPartial(object.cachePlan)

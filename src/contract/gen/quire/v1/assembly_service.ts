@@ -60,6 +60,7 @@ import {
   RenderedBody,
   RenderedChunk,
 } from "./rendering.js";
+import { Warning } from "./warning.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -368,8 +369,11 @@ export interface AssemblyCompleted {
   readonly assemblyId?:
     | string
     | undefined;
-  /** warnings are sentences for people, such as that a model is unknown or that a template could not be read. */
-  readonly warnings: readonly string[];
+  /**
+   * warnings are what the caller should know, such as that a model is unknown or that a template could not be
+   * read.
+   */
+  readonly warnings: readonly Warning[];
   /**
    * floors are the steps in which what is otherwise never cut had to give way, in order; empty when nothing
    * had to.
@@ -1643,7 +1647,7 @@ export const AssemblyCompleted: MessageFns<AssemblyCompleted> = {
       writer.uint32(26).string(message.assemblyId);
     }
     for (const v of message.warnings) {
-      writer.uint32(34).string(v!);
+      Warning.encode(v!, writer.uint32(66).fork()).join();
     }
     for (const v of message.floors) {
       Floor.encode(v!, writer.uint32(42).fork()).join();
@@ -1694,12 +1698,12 @@ export const AssemblyCompleted: MessageFns<AssemblyCompleted> = {
             message.assemblyId = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
+          case 8: {
+            if (tag !== 66) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
           case 5: {
@@ -1750,7 +1754,7 @@ export const AssemblyCompleted: MessageFns<AssemblyCompleted> = {
       ? ContextHashes.fromPartial(object.hashes)
       : undefined;
     message.assemblyId = object.assemblyId ?? undefined;
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     message.floors = object.floors?.map((e) => Floor.fromPartial(e)) || [];
     message.cachePlan = (object.cachePlan !== undefined && object.cachePlan !== null)
       ? CachePlan.fromPartial(object.cachePlan)

@@ -46,6 +46,7 @@ import {
   turnStatusFromJSON,
   turnStatusToNumber,
 } from "./turn.js";
+import { Warning } from "./warning.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -484,8 +485,8 @@ export interface RecordTurnResponse {
    * head.
    */
   readonly branched: boolean;
-  /** warnings are sentences for people, such as that the named assembly is no longer known. */
-  readonly warnings: readonly string[];
+  /** warnings are what the caller should know, such as that the named assembly is no longer known. */
+  readonly warnings: readonly Warning[];
 }
 
 /** BeginTurnRequest asks for a turn to be opened. */
@@ -526,8 +527,8 @@ export interface BeginTurnResponse {
     | undefined;
   /** message_ids are the ids of its messages, in order. */
   readonly messageIds: readonly string[];
-  /** warnings are sentences for people, such as that the named assembly is no longer known. */
-  readonly warnings: readonly string[];
+  /** warnings are what the caller should know, such as that the named assembly is no longer known. */
+  readonly warnings: readonly Warning[];
 }
 
 /** AppendMessagesRequest asks for messages to be added to an open turn. */
@@ -568,8 +569,8 @@ export interface AppendMessagesResponse {
     | undefined;
   /** message_ids are the ids of the messages that were added, in order. */
   readonly messageIds: readonly string[];
-  /** warnings are sentences for people, such as that the named assembly is no longer known. */
-  readonly warnings: readonly string[];
+  /** warnings are what the caller should know, such as that the named assembly is no longer known. */
+  readonly warnings: readonly Warning[];
 }
 
 /** CompleteTurnRequest asks for an open turn to be finished. */
@@ -608,8 +609,8 @@ export interface CompleteTurnResponse {
    * head.
    */
   readonly branched: boolean;
-  /** warnings are sentences for people, such as that the named assembly is no longer known. */
-  readonly warnings: readonly string[];
+  /** warnings are what the caller should know, such as that the named assembly is no longer known. */
+  readonly warnings: readonly Warning[];
 }
 
 /** GetTurnRequest asks for one turn or compaction. */
@@ -2550,7 +2551,7 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
       writer.uint32(32).bool(message.branched);
     }
     for (const v of message.warnings) {
-      writer.uint32(42).string(v!);
+      Warning.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -2600,12 +2601,12 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
             message.branched = reader.bool();
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
+          case 6: {
+            if (tag !== 50) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -2629,7 +2630,7 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     return message;
   },
 };
@@ -2797,7 +2798,7 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
       writer.uint32(18).string(v!);
     }
     for (const v of message.warnings) {
-      writer.uint32(26).string(v!);
+      Warning.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -2831,12 +2832,12 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
             message.messageIds.push(reader.string());
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -2858,7 +2859,7 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
     const message = createBaseBeginTurnResponse() as any;
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     return message;
   },
 };
@@ -3000,7 +3001,7 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
       writer.uint32(18).string(v!);
     }
     for (const v of message.warnings) {
-      writer.uint32(26).string(v!);
+      Warning.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -3034,12 +3035,12 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
             message.messageIds.push(reader.string());
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
+          case 4: {
+            if (tag !== 34) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -3061,7 +3062,7 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
     const message = createBaseAppendMessagesResponse() as any;
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     return message;
   },
 };
@@ -3209,7 +3210,7 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
       writer.uint32(32).bool(message.branched);
     }
     for (const v of message.warnings) {
-      writer.uint32(42).string(v!);
+      Warning.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -3259,12 +3260,12 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
             message.branched = reader.bool();
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
+          case 6: {
+            if (tag !== 50) {
               break;
             }
 
-            message.warnings.push(reader.string());
+            message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -3288,7 +3289,7 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
-    message.warnings = object.warnings?.map((e) => e) || [];
+    message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
     return message;
   },
 };
