@@ -10,8 +10,9 @@ import { Document, Toolset } from "../src/contract/gen/quire/v1/workspace.js";
 import { OnHeadMoved } from "../src/domain/session.js";
 import { TurnStatus } from "../src/domain/turn.js";
 import { type Engine, openEngine } from "../src/engine.js";
+import { createSession } from "../src/ledger/create-session.js";
+import { forkSession } from "../src/ledger/fork-session.js";
 import { recordTurn } from "../src/ledger/record-turn.js";
-import { createSession, forkSession } from "../src/ledger/sessions.js";
 import { createLogger } from "../src/telemetry/logger.js";
 import { putDocuments } from "../src/workspace/documents.js";
 import { putToolset } from "../src/workspace/toolsets.js";
@@ -78,9 +79,9 @@ export class AssemblyFixture {
   }
 
   async fork(label: string, turnId: string): Promise<void> {
-    const start = { $case: "turnId" as const, value: turnId };
     await forkSession(this.engine.ledger, noKey("ForkSession"), {
-      start,
+      session: "",
+      at: { $case: "turnId", value: turnId },
       label,
       workspacePath: "",
       metadata: {},

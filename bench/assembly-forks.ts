@@ -25,10 +25,9 @@ export class GrowingForks {
 
   async fork(): Promise<void> {
     for (let at = 0; at < this.count; at++) {
-      const start = { $case: "session" as const, value: String(this.length) };
       await this.service.unary(
         LedgerServiceService.forkSession.path,
-        encoded(ForkSessionRequest, { start, label: this.label(at) }),
+        encoded(ForkSessionRequest, { session: String(this.length), label: this.label(at) }),
       );
       this.held.push(wire.HeldContext.create());
       await this.assemble(at);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Message, MessageRole } from "../src/contract/gen/quire/v1/message.js";
 import { OnHeadMoved } from "../src/domain/session.js";
 import { TurnStatus } from "../src/domain/turn.js";
+import { type CreatedSession, createSession } from "../src/ledger/create-session.js";
 import type { LedgerDeps } from "../src/ledger/deps.js";
 import { createLedger } from "../src/ledger/ledger.js";
 import { type RecordedTurn, recordTurn } from "../src/ledger/record-turn.js";
-import { createSession, type SessionAnswer } from "../src/ledger/sessions.js";
 import { type Database, openDatabase } from "../src/storage/database.js";
 import type { WriteKey } from "../src/storage/stored-answers.js";
 import { TokenCounter } from "../src/tokens/token-counter.js";
@@ -43,7 +43,7 @@ export class LedgerFixture {
 
   async session(label: string): Promise<void> {
     const command = { label, workspacePath: "", metadata: {}, subAgent: undefined };
-    await createSession(this.ledger, noKey<SessionAnswer>("CreateSession"), command);
+    await createSession(this.ledger, noKey<CreatedSession>("CreateSession"), command);
   }
 
   /** Records turns one after the other under a head; gives the new head. */

@@ -52,7 +52,10 @@ export class Maintenance {
         for (const session of this.work.sessionsOf(set)) {
           // As a call that comes over the network: in a turn of the event loop of its own.
           await new Promise((turn) => setImmediate(turn));
-          const deleted = await deleteSession(this.engine.ledger, noKey("DeleteSession"), session);
+          const deleted = await deleteSession(this.engine.ledger, noKey("DeleteSession"), {
+            session,
+            cascade: false,
+          });
           forgetSession(this.engine.assembly, tenantId, deleted.sessionId);
           erased += deleted.erasedTurns;
         }

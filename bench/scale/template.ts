@@ -5,8 +5,8 @@ import { buildContext } from "../../src/assembly/build-context.js";
 import { OnHeadMoved, TaskStatus } from "../../src/domain/session.js";
 import { TurnStatus } from "../../src/domain/turn.js";
 import { type Engine, openEngine } from "../../src/engine.js";
+import { createSession } from "../../src/ledger/create-session.js";
 import { type RecordedTurn, type RecordTurn, recordTurn } from "../../src/ledger/record-turn.js";
-import { createSession } from "../../src/ledger/sessions.js";
 import type { StoredReceipt } from "../../src/storage/assembly/waiting-receipts.js";
 import {
   type BranchRow,

@@ -176,6 +176,7 @@ const everySession: ListSessions = {
   labelPrefix: "",
   parentSession: "",
   taskStatus: TaskStatus.UNSPECIFIED,
+  metadata: [],
 };
 
 const newestTurns = `SELECT m.turn_id, m.index_json, m.wire FROM sessions s

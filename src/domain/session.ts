@@ -38,6 +38,12 @@ export interface SubAgentLink {
   readonly taskStatus: TaskStatus;
 }
 
+/** Some capabilities, or all of them. */
+export interface CapabilityScope {
+  readonly capabilities: readonly string[];
+  readonly all: boolean;
+}
+
 /** What a session remembers for its assemblies. */
 export interface SessionDefaults {
   readonly capsule?: string | undefined;
@@ -46,8 +52,8 @@ export interface SessionDefaults {
   readonly toolset?: string | undefined;
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
-  /** The capabilities that a worker sees. */
-  readonly scope: { readonly capabilities: readonly string[] } | undefined;
+  /** The capabilities that a worker sees; where it has no names, none. */
+  readonly scope: CapabilityScope | undefined;
   readonly tools: { readonly tools: readonly Tool[] } | undefined;
 }
 

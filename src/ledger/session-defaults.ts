@@ -13,9 +13,11 @@ export const noDefaults: SessionDefaults = { scope: undefined, tools: undefined 
 
 export function readDefaults({ defaultsJson, toolsJson }: DefaultsColumns): SessionDefaults | undefined {
   if (defaultsJson === null && toolsJson === null) return undefined;
+  const { scope, ...rest } =
+    defaultsJson === null ? noDefaults : (JSON.parse(defaultsJson) as SessionDefaults);
   return {
-    scope: undefined,
-    ...(defaultsJson === null ? {} : (JSON.parse(defaultsJson) as Omit<SessionDefaults, "tools">)),
+    ...rest,
+    scope: scope && { capabilities: scope.capabilities, all: false },
     tools: toolsJson === null ? undefined : { tools: JSON.parse(toolsJson) as Tool[] },
   };
 }
@@ -40,7 +42,7 @@ export function changeDefaults(
 }
 
 function isEmpty(value: NonNullable<SessionDefaults[keyof Omit<SessionDefaults, "tools">]>): boolean {
-  if (typeof value === "object") return value.capabilities.length === 0;
+  if (typeof value === "object") return value.all;
   return value === "" || value === AgentRole.UNSPECIFIED;
 }
 

@@ -1,22 +1,15 @@
-import { AgentRole } from "../domain/agent-role.js";
 import { looksLikeUuid, toMicroseconds } from "../domain/clock.js";
-import {
-  HeadMoveCause,
-  type Session,
-  type SessionDefaults,
-  type SubAgentLink,
-  TaskStatus,
-} from "../domain/session.js";
+import { HeadMoveCause, type Session, type SessionDefaults, TaskStatus } from "../domain/session.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { StoredSession } from "../storage/ledger/list-sessions.js";
+import type { MetadataFilter, StoredSession } from "../storage/ledger/list-sessions.js";
 import type { SessionRow } from "../storage/ledger/rows.js";
 import { type SessionTransaction, sessionNotFound } from "../storage/ledger/session-store.js";
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
 import { limitReached, limits } from "./limits.js";
-import { requireFinished, turnNotFound } from "./open-turn.js";
-import { changeDefaults, type DefaultsColumns, noDefaults, requireTask } from "./session-defaults.js";
+import { requireFinished } from "./open-turn.js";
+import { changeDefaults, requireTask } from "./session-defaults.js";
 import { headMoved } from "./turn-draft.js";
 import { viewSession } from "./views.js";
 
@@ -24,92 +17,12 @@ export interface SessionAnswer {
   readonly session: Session | undefined;
 }
 
-export interface CreateSession {
-  readonly label: string;
-  readonly workspacePath: string;
-  readonly metadata: { [key: string]: string };
-  readonly subAgent: SubAgentLink | undefined;
-  readonly defaults?: SessionDefaults | undefined;
-}
-
-const noColumns: DefaultsColumns = { defaultsJson: null, toolsJson: null };
-
 /** A label that could be taken for an id would hide the session that has the id. */
-function requireLabel(label: string, field: string): void {
+export function requireLabel(label: string, field: string): void {
   if (looksLikeUuid(label)) throw QuireError.field("INVALID_FIELD", field, "has the form of an id");
 }
 
-function newSession(deps: LedgerDeps, tenantId: string, label: string, nowUs: bigint): SessionRow {
-  const id = deps.ids.next();
-  return {
-    tenantId,
-    id,
-    label: label || id,
-    headTurnId: null,
-    headBranchId: null,
-    headDepth: 0,
-    headSequence: 0,
-    workspacePath: "",
-    metadataJson: "{}",
-    forkedFromTurnId: null,
-    forkedFromSessionId: null,
-    forkCount: 0,
-    parentSessionId: null,
-    parentTurnId: null,
-    spawningCallId: null,
-    task: null,
-    taskStatus: null,
-    ...noColumns,
-    createdUs: nowUs,
-    updatedUs: nowUs,
-  };
-}
-
-/** Makes a session without turns. */
-export async function createSession(
-  deps: LedgerDeps,
-  key: WriteKey<SessionAnswer>,
-  command: CreateSession,
-): Promise<SessionAnswer> {
-  requireLabel(command.label, "label");
-  const nowUs = toMicroseconds(deps.clock.now());
-  return deps.sessions.write(key, nowUs, async (sessions) => {
-    const row: SessionRow = {
-      ...newSession(deps, key.tenantId, command.label, nowUs),
-      workspacePath: command.workspacePath,
-      metadataJson: JSON.stringify(command.metadata),
-      ...(command.subAgent ? await linkSubAgent(sessions, command.subAgent) : {}),
-      ...defaultsOf(command),
-    };
-    requireTask(row, row, "sub_agent.task");
-    return sessionAnswer(await sessions.insert(row));
-  });
-}
-
-/** A sub-agent is a worker, unless it is said to be something else. */
-function defaultsOf({ subAgent, defaults }: CreateSession): DefaultsColumns {
-  const { role = AgentRole.UNSPECIFIED } = defaults ?? {};
-  const isWorker = subAgent !== undefined && role === AgentRole.UNSPECIFIED;
-  return changeDefaults(
-    noColumns,
-    isWorker ? { ...noDefaults, ...defaults, role: AgentRole.WORKER } : defaults,
-  );
-}
-
-async function linkSubAgent(sessions: SessionTransaction, link: SubAgentLink): Promise<Partial<SessionRow>> {
-  const parent = await sessions.find(link.parentSessionId);
-  if (link.parentTurnId !== "" && !(await sessions.findTurn(link.parentTurnId)))
-    throw turnNotFound(link.parentTurnId);
-  return {
-    parentSessionId: parent.row.id,
-    parentTurnId: link.parentTurnId || null,
-    spawningCallId: link.spawningCallId || null,
-    task: link.task,
-    taskStatus: link.taskStatus === TaskStatus.UNSPECIFIED ? TaskStatus.PENDING : link.taskStatus,
-  };
-}
-
-function sessionAnswer(stored: StoredSession): {
+export function sessionAnswer(stored: StoredSession): {
   readonly answer: SessionAnswer;
   readonly sessionId: string;
 } {
@@ -128,6 +41,7 @@ export interface ListSessions {
   readonly labelPrefix: string;
   readonly parentSession: string;
   readonly taskStatus: TaskStatus;
+  readonly metadata: readonly MetadataFilter[];
 }
 
 export interface SessionPage {
@@ -150,6 +64,7 @@ export async function listSessions(
     labelPrefix: command.labelPrefix,
     parentSessionId: parent?.row.id ?? "",
     taskStatus: command.taskStatus === TaskStatus.UNSPECIFIED ? "" : command.taskStatus,
+    metadata: command.metadata,
     beforeId: beforeId!,
     limit: command.pageSize + 1,
   });
@@ -255,83 +170,39 @@ export interface DeletedSession {
   readonly sessionId: string;
   readonly erasedTurns: number;
   readonly keptTurns: number;
+  readonly erasedSubAgentIds: readonly string[];
 }
 
-/** Erases a session and every turn that no other session reaches. */
+export interface DeleteSession {
+  readonly session: string;
+  readonly cascade: boolean;
+}
+
+/** Erases a session and every turn that no other session reaches; on request those of its sub-agents, too. */
 export async function deleteSession(
   deps: LedgerDeps,
   key: WriteKey<DeletedSession>,
-  name: string,
+  { session, cascade }: DeleteSession,
 ): Promise<DeletedSession> {
   const nowUs = toMicroseconds(deps.clock.now());
-  const answer = await deps.sessions.erase(key, nowUs, name, (sessionId, erasure) => ({
-    sessionId,
-    ...erasure,
-  }));
-  deps.watches.moved(key.tenantId, answer.sessionId);
+  const answer = await deps.sessions.erase(key, nowUs, session, {
+    maxSubAgents: cascade ? limits.sub_agents : 0,
+    tooMany: tooManySubAgents,
+    answer: (sessionId, erasure) => ({ sessionId, ...erasure }),
+  });
+  for (const id of [answer.sessionId, ...answer.erasedSubAgentIds]) deps.watches.moved(key.tenantId, id);
   return answer;
 }
 
-export interface ForkSession {
-  readonly start: { readonly $case: "session" | "turnId"; readonly value: string };
-  readonly label: string;
-  readonly workspacePath: string;
-  readonly metadata: { [key: string]: string };
-}
-
-/** Makes a session whose head is a finished turn. Nothing is copied: the ancestors are shared. */
-export async function forkSession(
-  deps: LedgerDeps,
-  key: WriteKey<SessionAnswer>,
-  command: ForkSession,
-): Promise<SessionAnswer> {
-  requireLabel(command.label, "label");
-  const nowUs = toMicroseconds(deps.clock.now());
-  return deps.sessions.write(key, nowUs, async (sessions) => {
-    const origin =
-      command.start.$case === "session" ? await sessions.findRow(command.start.value) : undefined;
-    const turnId = origin ? origin.headTurnId : command.start.value;
-    const base: SessionRow = {
-      ...newSession(deps, key.tenantId, command.label, nowUs),
-      workspacePath: command.workspacePath || (origin?.workspacePath ?? ""),
-      metadataJson: JSON.stringify(command.metadata),
-      ...(origin && { task: origin.task, defaultsJson: origin.defaultsJson, toolsJson: origin.toolsJson }),
-    };
-    // A session without turns forks into another one without turns.
-    if (turnId === null) {
-      const forked = await sessions.insert({ ...base, forkedFromSessionId: origin!.id });
-      await countFork(sessions, origin!.id);
-      return sessionAnswer(forked);
-    }
-    const head = requireFinished(await sessions.findTurn(turnId), turnId);
-    const forkedFromSessionId = origin?.id ?? head.sessionId;
-    const forked = await sessions.insert({
-      ...base,
-      forkedFromSessionId,
-      headTurnId: head.id,
-      headBranchId: head.branchId,
-      headDepth: head.depth,
-      headSequence: 1,
-      forkedFromTurnId: head.id,
-    });
-    await countFork(sessions, forkedFromSessionId);
-    await sessions.logHeadMove({
-      tenantId: key.tenantId,
-      sessionId: base.id,
-      sequence: 1,
-      fromTurnId: null,
-      toTurnId: head.id,
-      cause: HeadMoveCause.FORKED,
-      createdUs: nowUs,
-    });
-    return sessionAnswer(forked);
-  });
-}
-
-/** After the fork is inserted: names are locked before sessions, by everyone. */
-async function countFork(sessions: SessionTransaction, originId: string): Promise<void> {
-  if (await sessions.addFork(originId, limits.forks)) return;
-  throw limitReached("forks", limits.forks, (await sessions.find(originId)).row.label);
+function tooManySubAgents(session: string): QuireError {
+  const max = limits.sub_agents;
+  return new QuireError(
+    "LIMIT_REACHED",
+    `the session has more than ${max} sub-agents: delete some of them first`,
+    {
+      metadata: { limit: "sub_agents", max: String(max), session },
+    },
+  );
 }
 
 export interface AliasSession {

@@ -69,7 +69,7 @@ describe("a context is as its golden file says", () => {
     "role-worker-with-task": {
       role: AgentRole.WORKER,
       task: "Find a room near the airport.",
-      scopedCapabilities: ["hotels"],
+      scope: { capabilities: ["hotels"] },
       permissionsGranted: ["booking.write"],
     },
     "intelligence-2": { capsule: "atlas-2" },

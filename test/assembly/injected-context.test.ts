@@ -172,7 +172,11 @@ test("under a stable prefix it names the versions that were sent, not the newest
 
 test("of a worker it says what a worker saw: no platform, and the capabilities of its scope", async () => {
   const quire = await openDesk();
-  const worker = { role: AgentRole.WORKER, task: "Find a room.", scopedCapabilities: ["mail", "news"] };
+  const worker = {
+    role: AgentRole.WORKER,
+    task: "Find a room.",
+    scope: { capabilities: ["mail", "news"], all: false },
+  };
   const { injected } = await answered(quire, { ...worker, event });
   expect(injected.system).toMatchObject({ role: AgentRole.WORKER, environment: { capabilityCount: 2 } });
   expect(injected.event).toMatchObject({ platform: "", hooks: ["weather", "calendar"] });

@@ -81,8 +81,7 @@ export class RandomLife {
       active: undefined,
     };
     const at = thread.at(-1)?.turn.id;
-    if (at)
-      await this.quire.ledger.forkSession({ start: { $case: "turnId", value: at }, label: session.label });
+    if (at) await this.quire.ledger.forkSession({ at: { $case: "turnId", value: at }, label: session.label });
     else await this.quire.ledger.createSession({ label: session.label });
     this.sessions.push(session);
     return session;

@@ -80,7 +80,7 @@ export async function writeRandomThread(
       const at = 1 + random.below(turns.length - 1);
       const label = `${session}-fork`;
       const forked = await quire.ledger
-        .forkSession({ start: { $case: "turnId", value: turns[at - 1]!.id }, label })
+        .forkSession({ at: { $case: "turnId", value: turns[at - 1]!.id }, label })
         .catch(() => undefined);
       const open = forked
         ? recordedTurn(await quire.ledger.getTurn({ turnId: turns[at - 1]!.id })).turn!.openItems.length

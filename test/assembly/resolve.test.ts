@@ -88,7 +88,7 @@ describe("what a request comes to", () => {
       spawn: [CandidateRule.NEVER_CUT],
     });
     expect(
-      await rulesFor({ role: AgentRole.WORKER, task: "t", scopedCapabilities: ["hotels"] }),
+      await rulesFor({ role: AgentRole.WORKER, task: "t", scope: { capabilities: ["hotels"] } }),
     ).toMatchObject({
       search: [CandidateRule.SCOPE],
       send: [CandidateRule.ROLE, "a worker sends no messages"],

@@ -62,9 +62,15 @@ describe("a sub-agent", () => {
     const { systemPrompt } = await build(quire);
     expect(systemPrompt).toContain("\n\n### Capabilities\ntravel: hotels ⭐ (ready)\n\n");
     expect(systemPrompt).toContain("\n\n### Credentials\n1 broken (stripe)\n\nRuntime:");
-    const narrowed = await build(quire, { scopedCapabilities: ["flights"] });
+    const narrowed = await build(quire, { scope: { capabilities: ["flights"] } });
     expect(narrowed.systemPrompt).toContain("travel: flights ✅");
     expect(narrowed.systemPrompt).not.toMatch(/stripe|hotels/);
+    const none = await build(quire, { scope: {} });
+    expect(none.systemPrompt).not.toMatch(/stripe|hotels|flights/);
+    const all = await build(quire, { scope: { all: true } });
+    for (const name of ["hotels", "flights"]) expect(all.systemPrompt).toContain(name);
+    const both = build(quire, { scope: { all: true, capabilities: ["hotels"] } });
+    expect(await failure(both)).toMatchObject({ fields: ["context.scope.capabilities"] });
   });
 
   test("is what the request says where that names something else, for that assembly", async () => {
@@ -105,7 +111,7 @@ describe("a sub-agent", () => {
   test("is changed by UpdateSession: what is absent stays, what is empty is forgotten", async () => {
     const { quire } = await serveDesk();
     await spawn(quire, { defaults: { capsule: "atlas", scope, tools: { tools: [look] } } });
-    const defaults = { model: "gpt-4.1", scope: {}, capsule: "other" };
+    const defaults = { model: "gpt-4.1", scope: { all: true }, capsule: "other" };
     const changed = await quire.ledger.updateSession({ session: "worker", defaults, task: "Rest." });
     expect(changed.session).toMatchObject({
       subAgent: { task: "Rest." },
@@ -178,8 +184,7 @@ describe("what a session remembers", () => {
     const { quire } = await serveDesk();
     const { defaults } = await spawn(quire, { defaults: { capsule: "atlas", scope } });
     await quire.ledger.recordTurn({ session: "worker", messages: [user("Go."), assistant("Gone.")] });
-    const start = { $case: "session" as const, value: "worker" };
-    const { session } = await quire.ledger.forkSession({ start, label: "fork" });
+    const { session } = await quire.ledger.forkSession({ session: "worker", label: "fork" });
     expect(session!.defaults).toEqual(defaults);
     expect((await build(quire, { session: "fork" })).systemPrompt).toContain(task);
   });

@@ -30,7 +30,7 @@ type Rows<Of> = readonly (readonly [field: string, check: (of: Of) => void])[];
 type Quire = ReturnType<typeof overGrpc>;
 
 const request = { ...deskRequest, capsule: "atlas", role: AgentRole.MANAGER };
-const workerRequest = { role: AgentRole.WORKER, task: "Find a room.", scopedCapabilities: ["hotels"] };
+const workerRequest = { role: AgentRole.WORKER, task: "Find a room.", scope: { capabilities: ["hotels"] } };
 
 let server: TestServer;
 let quire: Quire;

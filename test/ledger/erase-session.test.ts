@@ -47,7 +47,13 @@ function megabyte(): Message {
 }
 
 async function fork(turnId: string, label: string): Promise<string> {
-  return (await ledger.forkSession({ start: { $case: "turnId", value: turnId }, label })).session!.label;
+  return (await ledger.forkSession({ at: { $case: "turnId", value: turnId }, label })).session!.label;
+}
+
+/** A session of a sub-agent, with a turn. */
+async function spawn(parentSessionId: string, label: string): Promise<string> {
+  await ledger.session({ label, subAgent: { parentSessionId, task: "Look." } });
+  return (await thread(label, "looked"))[0]!;
 }
 
 async function exists(turnId: string): Promise<boolean> {
@@ -90,6 +96,37 @@ function rows(): Record<string, number> {
 }
 
 describe("DeleteSession", () => {
+  test("takes its sub-agents and theirs along with cascade, and leaves them without", async () => {
+    await ledger.session({ label: "manager" });
+    const [own] = await thread("manager", "asked");
+    const turns = [
+      await spawn("manager", "one"),
+      await spawn("one", "one of one"),
+      await spawn("manager", "two"),
+    ];
+    const forked = await fork(turns[1]!, "a fork of one");
+    const ids = await Promise.all(
+      ["one", "two", "one of one"].map(async (session) => (await ledger.getSession({ session })).session!.id),
+    );
+    await ledger.session({ label: "boss" });
+    await spawn("boss", "left alone");
+    expect(await ledger.deleteSession({ session: "boss" })).toMatchObject({ erasedSubAgentIds: [] });
+    expect((await ledger.getSession({ session: "left alone" })).session!.depth).toBe(1);
+    const watching = ledger.watch({ session: "one" });
+    await watching.next();
+    const deleted = await ledger.deleteSession({ session: "manager", cascade: true, requestId: "all" });
+    expect(deleted).toMatchObject({ erasedTurns: 3, keptTurns: 0 });
+    expect(deleted.erasedSubAgentIds.toSorted()).toEqual(ids.toSorted());
+    expect(await ledger.deleteSession({ session: "manager", cascade: true, requestId: "all" })).toEqual(
+      deleted,
+    );
+    expect(await watching.rest()).toMatchObject([{ $case: "deleted", value: { sessionId: ids[0] } }]);
+    expect(await Promise.all([own!, ...turns].map(exists))).toEqual([false, false, true, false]);
+    expect((await ledger.getSession({ session: forked })).session!.headTurnId).toBe(turns[1]);
+    for (const session of ["manager", "one", "two", "one of one"])
+      expect(await failure(ledger.getSession({ session }))).toMatchObject({ reason: "SESSION_NOT_FOUND" });
+  });
+
   test("erases a session that shares nothing, with all that is of it", async () => {
     const before = rows();
     await ledger.session({ label: "alone", requestId: "make it" });
@@ -218,7 +255,7 @@ describe("DeleteSession", () => {
     await erase("gone");
     const at = { $case: "turnId" as const, value: first! };
     expect(await failure(ledger.history({ thread: at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
-    expect(await failure(ledger.forkSession({ start: at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    expect(await failure(ledger.forkSession({ at }))).toMatchObject({ reason: "TURN_NOT_FOUND" });
     expect(await failure(ledger.completeTurn({ turnId: turn!.id }))).toMatchObject({
       reason: "TURN_NOT_FOUND",
     });
@@ -323,7 +360,7 @@ describe("erasures at random", () => {
       else if (dice < 65) await write(session, heads.get(session)!, TurnStatus.FAILED);
       else if (dice < 80 && placed().length > 0) {
         const value = pick(placed());
-        heads.set((await ledger.forkSession({ start: { $case: "turnId", value } })).session!.id, value);
+        heads.set((await ledger.forkSession({ at: { $case: "turnId", value } })).session!.id, value);
       } else if (dice < 88 && placed().length > 0) {
         const headTurnId = pick(placed());
         await ledger.updateSession({ session, headTurnId, expectedHeadTurnId: heads.get(session)! });

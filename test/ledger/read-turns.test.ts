@@ -31,9 +31,9 @@ async function thread(session: string, length: number, parentTurnId = ""): Promi
 async function forkedTwice(): Promise<{ readonly session: string; readonly turnIds: readonly string[] }> {
   const root = await ledger.session();
   const first = await thread(root.id, 5);
-  const fork = (await ledger.forkSession({ start: { $case: "turnId", value: first[2]! } })).session!;
+  const fork = (await ledger.forkSession({ at: { $case: "turnId", value: first[2]! } })).session!;
   const second = await thread(fork.id, 4, first[2]);
-  const { id } = (await ledger.forkSession({ start: { $case: "turnId", value: second[1]! } })).session!;
+  const { id } = (await ledger.forkSession({ at: { $case: "turnId", value: second[1]! } })).session!;
   const third = await thread(id, 3, second[1]);
   return { session: id, turnIds: [...first.slice(0, 3), ...second.slice(0, 2), ...third] };
 }
@@ -79,7 +79,7 @@ describe("ListTurns", () => {
       status: TurnStatus.AWAITING,
     });
     const open = (await ledger.beginTurn({ session, parentTurnId: awaiting.id })).turn!;
-    const fork = (await ledger.forkSession({ start: { $case: "session", value: session } })).session!;
+    const fork = (await ledger.forkSession({ session })).session!;
 
     const written = { session, scope: TurnScope.WRITTEN };
     const all = [open.id, awaiting.id, branch.id, failed.id, second, first];

@@ -38,7 +38,7 @@ async function everyWrite(prefix: string) {
   await ledger.completeTurn(complete);
   const fork = {
     ...id("fork"),
-    start: { $case: "session" as const, value: session },
+    session: session,
     label: `${prefix} fork`,
   };
   await ledger.forkSession(fork);

@@ -47,6 +47,95 @@ describe("a session", () => {
     }
   });
 
+  test("is found instead of made with get_if_exists, by its label or an alias, and stays as it is", async () => {
+    const request = { label: "found", metadata: { a: "1" }, getIfExists: true };
+    const made = await ledger.createSession(request);
+    expect(made.existed).toBe(false);
+    await ledger.aliasSession({ alias: "found, too", session: "found" });
+    const turn = await ledger.turn("found", "", [user("Hi.")]);
+    for (const label of ["found", "found, too"]) {
+      const again = await ledger.createSession({
+        ...request,
+        label,
+        metadata: { b: "2" },
+        workspacePath: "/w",
+      });
+      expect(again).toEqual({ session: await get("found"), existed: true });
+    }
+    expect(await get("found")).toMatchObject({
+      headTurnId: turn.id,
+      metadata: { a: "1" },
+      workspacePath: "",
+    });
+    const nameless = ledger.createSession({ getIfExists: true });
+    expect(await failure(nameless)).toMatchObject({ reason: "INVALID_FIELD", fields: ["label"] });
+  });
+
+  test("is made once by many who ask for it at the same moment", async () => {
+    const many = Array.from({ length: 8 }, () => ledger.createSession({ label: "once", getIfExists: true }));
+    const answers = await Promise.all(many);
+    expect(new Set(answers.map(({ session }) => session!.id)).size).toBe(1);
+    expect(answers.filter(({ existed }) => !existed)).toHaveLength(1);
+  });
+
+  test("forks before a turn, also the first, to say it in another way", async () => {
+    await ledger.session({ label: "said", defaults: { capsule: "atlas" }, workspacePath: "/w" });
+    const first = await ledger.turn("said", "", [user("Paris?"), assistant("Yes.")]);
+    const second = await ledger.turn("said", first.id, [user("In may?"), assistant("Yes.")]);
+    const forkBefore = (beforeTurnId: string, more = {}) =>
+      ledger.forkSession({ at: { $case: "beforeTurnId", value: beforeTurnId }, ...more });
+    const { session: edited } = await forkBefore(second.id);
+    expect(edited).toMatchObject({ headTurnId: first.id, depth: 1, forkedFromTurnId: first.id });
+    expect(edited!.defaults).toMatchObject({ capsule: "atlas" });
+    const { session: anew } = await forkBefore(first.id, { session: "said" });
+    expect(anew).toMatchObject({ headTurnId: "", depth: 0, forkedFromTurnId: "", workspacePath: "/w" });
+    expect((await ledger.turn(anew!.id, "", [user("Rome?"), assistant("No.")])).depth).toBe(1);
+    const open = (await ledger.beginTurn({ session: "said", parentTurnId: second.id })).turn!;
+    expect((await forkBefore(open.id)).session!.headTurnId).toBe(second.id);
+    expect(await failure(forkBefore("nothing"))).toMatchObject({ reason: "TURN_NOT_FOUND" });
+    expect(await failure(ledger.forkSession({}))).toMatchObject({
+      reason: "INVALID_FIELD",
+      fields: ["session"],
+    });
+    expect((await get("said")).headTurnId).toBe(second.id);
+  });
+
+  test("that is forked lends the fork its own settings, whoever wrote the turn", async () => {
+    await ledger.session({ label: "writer", defaults: { capsule: "writer" } });
+    const turn = await ledger.turn("writer", "", [user("Hi."), assistant("Hello.")]);
+    await ledger.forkSession({ session: "writer", label: "reader" });
+    await ledger.updateSession({ session: "reader", defaults: { capsule: "reader" } });
+    const at = { $case: "turnId" as const, value: turn.id };
+    expect((await ledger.forkSession({ session: "reader", at })).session!.defaults!.capsule).toBe("reader");
+    expect((await ledger.forkSession({ at })).session!.defaults!.capsule).toBe("writer");
+    await ledger.deleteSession({ session: "writer" });
+    expect((await ledger.forkSession({ at })).session!.defaults).toBeUndefined();
+  });
+
+  test("is listed by its metadata as they are now", async () => {
+    const listed = async (key: string, value?: { $case: "equals" | "prefix"; value: string }) =>
+      (await ledger.listSessions({ metadata: [{ key, value }], labelPrefix: "tagged" })).sessions.map(
+        ({ label }) => label,
+      );
+    await ledger.session({ label: "tagged 1", metadata: { team: "search", vip: "" } });
+    await ledger.session({ label: "tagged 2", metadata: { team: "sales" } });
+    const equals = (value: string) => ({ $case: "equals" as const, value });
+    expect(await listed("team", equals("search"))).toEqual(["tagged 1"]);
+    expect(await listed("team", { $case: "prefix", value: "s" })).toEqual(["tagged 2", "tagged 1"]);
+    expect(await listed("vip")).toEqual(["tagged 1"]);
+    const change = { setMetadata: { team: "search" }, removeMetadata: ["none"] };
+    await ledger.updateSession({ session: "tagged 2", ...change });
+    await ledger.updateSession({ session: "tagged 1", removeMetadata: ["vip"] });
+    expect(await listed("team", equals("search"))).toEqual(["tagged 2", "tagged 1"]);
+    expect(await listed("team", equals("sales"))).toEqual([]);
+    expect(await listed("vip")).toEqual([]);
+    await ledger.forkSession({ session: "tagged 1", label: "tagged 3", metadata: { team: "search" } });
+    await ledger.deleteSession({ session: "tagged 2" });
+    expect(await listed("team", equals("search"))).toEqual(["tagged 3", "tagged 1"]);
+    const nine = Array.from({ length: 9 }, () => ({ key: "team" }));
+    expect(await failure(ledger.listSessions({ metadata: nine }))).toMatchObject({ fields: ["metadata"] });
+  });
+
   test("has names of any script, of up to 256 characters as people count them", async () => {
     for (const label of [
       "Ünïcødé 東京 🌧",
@@ -63,10 +152,11 @@ describe("a session", () => {
 
   test("forks without turns into another without turns, and takes over the workspace unless it gets one", async () => {
     await ledger.session({ label: "empty", workspacePath: "/w", metadata: { a: "1" } });
-    const start = { $case: "session" as const, value: "empty" };
-    const { session } = await ledger.forkSession({ start });
+    const { session } = await ledger.forkSession({ session: "empty" });
     expect(session).toMatchObject({ headTurnId: "", headSequence: 0, workspacePath: "/w", metadata: {} });
-    expect((await ledger.forkSession({ start, workspacePath: "/x" })).session!.workspacePath).toBe("/x");
+    expect((await ledger.forkSession({ session: "empty", workspacePath: "/x" })).session!.workspacePath).toBe(
+      "/x",
+    );
   });
 });
 
@@ -234,9 +324,7 @@ describe("aliases", () => {
         turn.id,
       );
       expect((await ledger.beginTurn({ session: name, parentTurnId: turn.id })).turn!.sessionId).toBe(id);
-      expect(
-        (await ledger.forkSession({ start: { $case: "session", value: name } })).session!.headTurnId,
-      ).toBe(turn.id);
+      expect((await ledger.forkSession({ session: name })).session!.headTurnId).toBe(turn.id);
       expect((await ledger.updateSession({ session: name })).session!.id).toBe(id);
     }
     expect((await ledger.deleteSession({ session: "by alias" })).sessionId).toBe(id);

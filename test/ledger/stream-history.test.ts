@@ -44,9 +44,9 @@ describe("StreamHistory: which turns", () => {
   beforeAll(async () => {
     await ledger.session({ label: "a" });
     a = await thread("a", "a", 5);
-    await ledger.forkSession({ start: { $case: "turnId", value: a[2]! }, label: "b" });
+    await ledger.forkSession({ at: { $case: "turnId", value: a[2]! }, label: "b" });
     b = await thread("b", "b", 3, a[2]);
-    await ledger.forkSession({ start: { $case: "turnId", value: b[0]! }, label: "c" });
+    await ledger.forkSession({ at: { $case: "turnId", value: b[0]! }, label: "c" });
     await thread("c", "c", 2, b[0]);
   });
 

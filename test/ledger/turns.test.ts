@@ -270,7 +270,7 @@ describe("a failed turn", () => {
       reason: "PARENT_NOT_FINISHED",
       metadata: { status: "FAILED" },
     });
-    expect(await failure(ledger.forkSession({ start: at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
+    expect(await failure(ledger.forkSession({ at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
     expect(await failure(ledger.history({ thread: at }))).toMatchObject({ reason: "TURN_NOT_FINISHED" });
   });
 
@@ -377,7 +377,7 @@ describe("an awaiting turn", () => {
   test("is answered on each of its forks by itself", async () => {
     const name = await session();
     const parent = await awaiting(name);
-    const fork = (await ledger.forkSession({ start: { $case: "session", value: name } })).session!;
+    const fork = (await ledger.forkSession({ session: name })).session!;
     for (const each of [name, fork.id]) {
       await ledger.turn(each, parent.id, [decides("ask"), toolResults("c1", "c2"), assistant(each)]);
     }
@@ -424,7 +424,7 @@ describe("a head that has moved", () => {
     const told: string[] = [];
     for (const { turn, branched, headTurnId } of branches) {
       expect([branched, headTurnId]).toEqual([true, head.id]);
-      const fork = (await ledger.forkSession({ start: { $case: "turnId", value: turn!.id } })).session!;
+      const fork = (await ledger.forkSession({ at: { $case: "turnId", value: turn!.id } })).session!;
       expect(fork).toMatchObject({
         headTurnId: turn!.id,
         forkedFromTurnId: turn!.id,

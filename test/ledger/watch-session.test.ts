@@ -80,7 +80,7 @@ test("watch: what moves no head sends nothing", async () => {
 test("watch: a fork's log begins with the fork", async () => {
   const { id } = await ledger.session();
   const turn = await ledger.turn(id, "", [user("x")]);
-  const fork = (await ledger.forkSession({ start: { $case: "session", value: id } })).session!;
+  const fork = (await ledger.forkSession({ session: id })).session!;
   const [, first] = await watch(ledger, fork.id, 0).take(2);
   expect(move(first!)).toMatchObject({
     sequence: 1,

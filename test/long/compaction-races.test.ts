@@ -125,8 +125,8 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
       const head = await longSession(quire, `gone-${round}`, 6);
       const isForked = round % 2 === 0;
       if (isForked) {
-        const start = { $case: "turnId" as const, value: head };
-        await quire.ledger.forkSession({ label: `fork-${round}`, start });
+        const at = { $case: "turnId" as const, value: head };
+        await quire.ledger.forkSession({ label: `fork-${round}`, at });
       }
       const context = tightContext(`gone-${round}`, oneTurnRoom, { keepTurns: 1 });
       const session = `gone-${round}`;

@@ -101,8 +101,7 @@ function missingTurn(op: Operation): string | undefined {
     return op.request.parentTurnId;
   }
   if (reason !== "TURN_NOT_FOUND") return undefined;
-  if (op.method === "forkSession")
-    return op.request.start?.$case === "turnId" ? op.request.start.value : undefined;
+  if (op.method === "forkSession") return op.request.at?.value;
   if (op.method === "updateSession") return op.request.headTurnId;
   return "turnId" in op.request ? op.request.turnId : undefined;
 }
@@ -160,8 +159,8 @@ function checkSessions(history: History): string[] {
   };
   for (const op of history.operations) {
     add(sessionOf(history, op, writers), { op, role: "subject", start: op.start, end: op.end });
-    if (op.method === "forkSession" && op.request.start?.$case === "session") {
-      const origin = op.request.start.value;
+    if (op.method === "forkSession" && op.request.session !== "") {
+      const origin = op.request.session;
       const wasFound = op.answer !== undefined || op.error?.reason === "SESSION_NOT_FOUND";
       if (wasFound && isId(origin) && !isRepeated(history, op)) {
         add(origin, { op, role: "origin", start: op.start, end: op.end });
@@ -208,9 +207,7 @@ function lookup(
 }
 
 function forkOrigin(op: Operation): string | undefined {
-  return op.method === "forkSession" && op.request.start?.$case === "session"
-    ? op.request.start.value
-    : undefined;
+  return op.method === "forkSession" ? op.request.session || undefined : undefined;
 }
 
 function namesGiven(op: Operation): string[] {

@@ -128,7 +128,7 @@ export function describeOperation(op: Operation): string {
     headTurnId,
     expectedHeadTurnId,
   };
-  const from = op.method === "forkSession" ? { from: op.request.start?.value } : {};
+  const from = op.method === "forkSession" ? { from: op.request.at?.value ?? op.request.session } : {};
   const came = op.error ? { refused: op.error.reason, ...op.error.metadata } : summary(op);
   const times = `${op.start.toFixed(2)}-${op.end.toFixed(2)}`;
   return `#${op.number} client ${op.client} ${times} ${op.method} ${JSON.stringify({ ...asked, ...from })} -> ${JSON.stringify(came)}`;

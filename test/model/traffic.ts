@@ -254,9 +254,9 @@ export class Traffic {
     const fromTurn = this.finished.length > 0 && this.random.chance(0.6);
     const request = wire.ForkSessionRequest.create({
       requestId: this.requestId(),
-      start: fromTurn
-        ? { $case: "turnId", value: this.random.pickRecent(this.finished, 10) }
-        : { $case: "session", value: this.nameOf(this.random.pick(this.sessions)) },
+      ...(fromTurn
+        ? { at: { $case: "turnId", value: this.random.pickRecent(this.finished, 10) } }
+        : { session: this.nameOf(this.random.pick(this.sessions)) }),
       label: this.random.chance(0.2) ? this.random.pick(names) : "",
     });
     return { method: "forkSession", request };
@@ -277,7 +277,10 @@ export class Traffic {
 
   private delete(): Intent {
     const session = this.random.pick(this.sessions);
-    return { method: "deleteSession", request: { requestId: this.requestId(), session: session.id } };
+    return {
+      method: "deleteSession",
+      request: { requestId: this.requestId(), session: session.id, cascade: false },
+    };
   }
 
   /** An earlier request once more: the same, or another one under its id. */

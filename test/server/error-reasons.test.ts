@@ -177,7 +177,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   ),
   TURN_NOT_FINISHED: refused({ metadata: { status: "FAILED" } }, async ({ session, head }) => {
     const failed = await ledger.turn(session, head, [user("x")], { status: "TURN_STATUS_FAILED" });
-    return () => ledger.forkSession({ start: { $case: "turnId", value: failed.id } });
+    return () => ledger.forkSession({ at: { $case: "turnId", value: failed.id } });
   }),
   TURN_NOT_OPEN: refused(
     { metadata: { status: "COMPLETED" } },

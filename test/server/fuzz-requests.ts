@@ -100,11 +100,15 @@ const right: {
       }),
     ).finish(),
   deleteSession: (_, random) =>
-    wire.DeleteSessionRequest.encode({ requestId: "", session: `made ${random.below(1_000)}` }).finish(),
+    wire.DeleteSessionRequest.encode({
+      requestId: "",
+      session: `made ${random.below(1_000)}`,
+      cascade: random.below(2) === 1,
+    }).finish(),
   forkSession: ({ headTurnId }, random) =>
     wire.ForkSessionRequest.encode(
       wire.ForkSessionRequest.create({
-        start: { $case: "turnId", value: headTurnId },
+        at: { $case: "turnId", value: headTurnId },
         label: `made ${random.below(1_000)}`,
       }),
     ).finish(),

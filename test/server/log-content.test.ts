@@ -60,7 +60,7 @@ test("logs: a whole conversation, its errors and a fault leave nothing of its co
     result: { error: `${marker} error` },
   });
   await ledger.updateSession({ session: label, setMetadata: { more: marker } });
-  await ledger.forkSession({ start: { $case: "session", value: label }, label: `${marker} fork` });
+  await ledger.forkSession({ session: label, label: `${marker} fork` });
   await ledger.history({ thread: { $case: "session", value: label } });
   await ledger.listSessions({ labelPrefix: marker });
   await ledger.listTurns({ session: label });

@@ -29,7 +29,7 @@ describe("names that objects have of their own are kept as they are given", () =
     const read = recordedTurn(await quire.ledger.getTurn({ turnId: turn!.id }));
     expect(entries(read.turn!.details!.metadata)).toEqual(given);
     const forked = await quire.ledger.forkSession({
-      start: { $case: "session", value: "keys" },
+      session: "keys",
       label: "forked",
       metadata: map,
     });

@@ -65,7 +65,7 @@ test("steel thread: a session, a turn with a call, a fork, both extended, both h
   const shared = first.turn!.id;
   await step("GetTurn", ledger.getTurn, { turnId: shared });
   await step("ForkSession", ledger.forkSession, {
-    start: { $case: "session" as const, value: "weather" },
+    session: "weather",
     label: "weather, in French",
   });
   await step("RecordTurn", ledger.recordTurn, {

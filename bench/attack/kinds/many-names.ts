@@ -22,11 +22,10 @@ export const manyForks: Attack = {
   async prepare(target) {
     const [session] = await target.sessions(1);
     await target.record(userTurn(session!, "Hello."));
-    const start = { $case: "session" as const, value: session! };
     const fork = (at: number) =>
       target.caller.call(
         methods.forkSession,
-        ledger.ForkSessionRequest.fromPartial({ start, label: `fork ${at}` }),
+        ledger.ForkSessionRequest.fromPartial({ session: session!, label: `fork ${at}` }),
       );
     return (signal) => someAtOnce(numbers(3_000), 8, fork, signal);
   },

@@ -22,9 +22,7 @@ export function capabilityScope({
   role,
   request,
 }: Pick<ResolvedContext, "role" | "request">): readonly string[] | undefined {
-  return role === AgentRole.WORKER && request.scopedCapabilities.length > 0
-    ? request.scopedCapabilities
-    : undefined;
+  return role === AgentRole.WORKER ? request.scopedCapabilities : undefined;
 }
 
 /** What a system prompt is made from that is written now: only what is in the sections that it has. */

@@ -10,8 +10,11 @@ import { capsuleOfParent, type ParentDeps } from "./parent-capsule.js";
 type Remembered = "capsule" | "role" | "workspace" | "toolset" | "model";
 
 /** A request in which nothing is left to the session any more. */
-export type SettledRequest = Omit<ContextRequest, Remembered> & {
+export type SettledRequest = Omit<ContextRequest, Remembered | "scope"> & {
   readonly [Name in Remembered]: NonNullable<ContextRequest[Name]>;
+} & {
+  /** The capabilities that a worker sees; undefined for all of them. */
+  readonly scopedCapabilities: readonly string[] | undefined;
 };
 
 /** Fills in what the session remembers. What the request names is stronger. */
@@ -37,18 +40,16 @@ export async function settleRequest(
       "context.capsule",
       "is required: neither the session nor its parent knows a capsule",
     );
+  const { scope = defaults.scope, ...named } = request;
   return {
-    ...request,
+    ...named,
     ...place(request, defaults),
     ...model(request, defaults),
     role,
     task,
     capsule,
     tools: request.tools.length > 0 ? request.tools : (defaults.tools?.tools ?? []),
-    scopedCapabilities:
-      request.scopedCapabilities.length > 0
-        ? request.scopedCapabilities
-        : (defaults.scope?.capabilities ?? []),
+    scopedCapabilities: scope && !scope.all ? scope.capabilities : undefined,
   };
 }
 

@@ -97,8 +97,10 @@ export async function selectTools(
 function toldBy(resolved: ToolsInput, plan: ContextPlan): string {
   const { request, settings, role, scale } = resolved;
   const { vocabulary, exact, ratio, margin } = scale;
-  const lists = [request.tools, request.toolRules, request.permissionsGranted, request.scopedCapabilities];
-  const named = lists.every((list) => list.length === 0) ? "" : shortKey(lists);
+  const { tools, toolRules, permissionsGranted, scopedCapabilities } = request;
+  const lists = [tools, toolRules, permissionsGranted];
+  const isPlain = scopedCapabilities === undefined && lists.every((list) => list.length === 0);
+  const named = isPlain ? "" : shortKey([...lists, scopedCapabilities]);
   const shown = `${settings.includeDescriptions}/${settings.includeSchemas}`;
   const lane = isStrictTruncate(resolved) ? plan.lanes.tools : "";
   return `${role}/${shown}/${vocabulary}/${exact}/${ratio}/${margin}/${lane}/${named}`;
@@ -183,7 +185,7 @@ function exclusion(resolved: ToolsInput, tool: Tool): Exclusion | undefined {
     if (tool.kind === ToolKind.MESSAGING)
       return { rule: CandidateRule.ROLE, detail: "a worker sends no messages" };
     const scope = request.scopedCapabilities;
-    const isScoped = scope.length > 0 && tool.kind !== ToolKind.REPLY && tool.kind !== ToolKind.SPAWN;
+    const isScoped = scope !== undefined && tool.kind !== ToolKind.REPLY && tool.kind !== ToolKind.SPAWN;
     if (isScoped && !names.some((name) => scope.includes(name))) return { rule: CandidateRule.SCOPE };
   } else if (tool.kind === ToolKind.REPLY) {
     return { rule: CandidateRule.ROLE, detail: "only a worker replies to a manager" };

@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
+import type { MetadataFilter } from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Session, SessionDefaults } from "../../contract/gen/quire/v1/session.js";
 import { sessionJson } from "../../contract/proto-json.js";
 import { readPages } from "../client/read-pages.js";
@@ -10,6 +11,7 @@ import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./op
 
 interface SessionsFlags extends ServerFlags {
   readonly prefix?: string;
+  readonly metadata: readonly MetadataFilter[];
   readonly limit: number;
 }
 
@@ -17,22 +19,40 @@ export function sessionsCommand(terminal: Terminal): Command {
   const command = new Command("sessions")
     .description("list sessions, the newest first")
     .option("--prefix <text>", "only those whose label begins so")
+    .option(
+      "--metadata <key=value>",
+      "only those with this in their metadata; key=start* for a beginning, key for any value; may be repeated",
+      (text: string, before: readonly MetadataFilter[]) => [...before, metadataFilter(text)],
+      [],
+    )
     .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addHelpText(
       "after",
-      examples("quire sessions", "quire sessions --prefix support- --json | jq -r .label"),
+      examples(
+        "quire sessions",
+        "quire sessions --prefix support- --json | jq -r .label",
+        "quire sessions --metadata team=search --metadata env=prod*",
+      ),
     );
   return addServerFlags(command).action((flags: SessionsFlags) =>
     withClient(flags, async ({ ledger }) => {
-      const labelPrefix = flags.prefix ?? "";
+      const { prefix: labelPrefix = "", metadata } = flags;
       const list = await readPages(
         flags.limit,
-        (page) => ledger.listSessions({ labelPrefix, ...page }),
+        (page) => ledger.listSessions({ labelPrefix, metadata, ...page }),
         (page) => page.sessions,
       );
       printList(terminal, list, look, flags);
     }),
   );
+}
+
+function metadataFilter(text: string): MetadataFilter {
+  const [key, value] = text.split(/=(.*)/s);
+  if (!key) throw new InvalidArgumentError("A key comes first, as in team=search.");
+  if (value === undefined) return { key, value };
+  if (value.endsWith("*")) return { key, value: { $case: "prefix", value: value.slice(0, -1) } };
+  return { key, value: { $case: "equals", value } };
 }
 
 const look: ListLook<Session> = {
@@ -59,6 +79,6 @@ function row({ label, depth, headTurnId, updateTime, subAgent, defaults }: Sessi
 /** Who the session's agent is, as far as it remembers: `atlas, worker (flights, hotels)`. */
 function agentOf(defaults: SessionDefaults | undefined): string {
   const role = defaults?.role?.replace("AGENT_ROLE_", "").toLowerCase();
-  const scope = defaults?.scope ? `(${defaults.scope.capabilities.join(", ")})` : "";
+  const scope = defaults?.scope ? `(${defaults.scope.capabilities.join(", ") || "no capability"})` : "";
   return [[defaults?.capsule, role].filter(Boolean).join(", "), scope].filter(Boolean).join(" ");
 }

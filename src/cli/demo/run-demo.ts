@@ -107,8 +107,7 @@ async function showFork(
   fork: string,
   { id: turnId }: Turn,
 ): Promise<void> {
-  const start = { $case: "turnId", value: turnId } as const;
-  await client.ledger.forkSession({ start, label: fork });
+  await client.ledger.forkSession({ at: { $case: "turnId", value: turnId }, label: fork });
   await recordTurn(client, fork, turnId, forkedTurn);
   for (const label of [name, fork]) {
     const { session } = await client.ledger.getSession({ session: label });

@@ -44,8 +44,8 @@ async function request(
   const common = { requestId, label, workspacePath, metadata };
   try {
     if (forkTurnId) {
-      const start = { $case: "turnId", value: forkTurnId } as const;
-      return (await retrying(() => ledger.forkSession({ ...common, start }))).session;
+      const at = { $case: "turnId", value: forkTurnId } as const;
+      return (await retrying(() => ledger.forkSession({ ...common, at }))).session;
     }
     const link = subAgent && {
       parentSessionId: parentSessionId ?? "",

@@ -10,15 +10,15 @@ import {
 import { appendMessages } from "../../ledger/append-messages.js";
 import { beginTurn } from "../../ledger/begin-turn.js";
 import { completeTurn } from "../../ledger/complete-turn.js";
+import { createSession } from "../../ledger/create-session.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
+import { forkSession } from "../../ledger/fork-session.js";
 import { reportedCalls } from "../../ledger/model-calls.js";
 import { getTurn, listTurns } from "../../ledger/read-turns.js";
 import { recordTurn } from "../../ledger/record-turn.js";
 import {
   aliasSession,
-  createSession,
   deleteSession,
-  forkSession,
   getSession,
   listSessions,
   unaliasSession,
@@ -43,12 +43,13 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
       getSession: ({ session }, { tenantId }) => getSession(ledger, tenantId, session),
       listSessions: (request, { tenantId }) => listSessions(ledger, tenantId, paged(request)),
       updateSession: (request, { key }) => updateSession(ledger, key, request),
-      deleteSession: async ({ session }, { key, tenantId }) => {
-        const deleted = await deleteSession(ledger, key, session);
-        forgetSession(assembly, tenantId, deleted.sessionId);
+      deleteSession: async (request, { key, tenantId }) => {
+        const deleted = await deleteSession(ledger, key, request);
+        for (const id of [deleted.sessionId, ...deleted.erasedSubAgentIds])
+          forgetSession(assembly, tenantId, id);
         return deleted;
       },
-      forkSession: (request, { key }) => forkSession(ledger, key, { ...request, start: request.start! }),
+      forkSession: (request, { key }) => forkSession(ledger, key, request),
       aliasSession: (request, { key }) => aliasSession(ledger, key, request),
       unaliasSession: ({ alias }, { key }) => unaliasSession(ledger, key, alias),
       recordTurn: async (request, { key, tenantId, signal }) => {

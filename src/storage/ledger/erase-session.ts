@@ -1,7 +1,7 @@
 import { pausing } from "../../domain/pausing.js";
 import { list, type Sql } from "../sql.js";
 import { readTrees, type TreeBranch, touchedBranches } from "./branch-trees.js";
-import type { SessionRow } from "./rows.js";
+import { type SessionRow, sessionShape } from "./rows.js";
 
 export interface Erasure {
   readonly erasedTurns: number;
@@ -37,6 +37,26 @@ export async function eraseSession(sql: Sql, session: SessionRow): Promise<Erasu
   await eraseRows(sql, session, pause);
   return { erasedTurns, keptTurns: keptOfThread(session, branches, keptDepth) };
 }
+
+/** The sub-agents of a session and theirs, each before its own; no more than one above a maximum. */
+export async function findSubAgents(
+  sql: Sql,
+  { tenantId, id }: Pick<SessionRow, "tenantId" | "id">,
+  max: number,
+): Promise<SessionRow[]> {
+  const found: SessionRow[] = [];
+  const parents = [id];
+  for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
+    const rows = await sql.query(selectSubAgents, [tenantId, parent, max + 1 - found.length]);
+    const subAgents = rows.map((row) => sessionShape.read(row)!);
+    found.push(...subAgents);
+    if (found.length > max) break;
+    parents.push(...subAgents.map((session) => session.id));
+  }
+  return found;
+}
+
+const selectSubAgents = `SELECT ${sessionShape.columnList} FROM sessions WHERE tenant_id = ? AND parent_session_id = ? ORDER BY id LIMIT ?`;
 
 /** How deep each branch is reached by sessions other than this one. */
 async function keptDepths(
@@ -147,6 +167,7 @@ async function eraseRows(sql: Sql, session: SessionRow, pause: Pause): Promise<v
   for (const [table, key] of [
     ["head_moves", "sequence"],
     ["session_aliases", "alias"],
+    ["session_metadata", "key"],
     ["stored_answers", "(method, request_id)"],
     ["receipts", "id"],
     ["context_pins", "(model, role)"],

@@ -9,6 +9,7 @@ export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 export type CompactionRow = models.CompactionModel;
 export type PinRow = models.ContextPinModel;
+export type SessionMetadataRow = models.SessionMetadataModel;
 export type ModelCallRow = models.ModelCallModel;
 
 /** What a write needs to know of the turn it is written under. */

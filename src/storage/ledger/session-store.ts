@@ -5,10 +5,11 @@ import { inSlices } from "../in-slices.js";
 import type { Dialect, Sql } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentSqlWrite, idempotentWrite, type WriteKey } from "../stored-answers.js";
-import { type Erasure, eraseSession } from "./erase-session.js";
+import { type Erasure, eraseSession, findSubAgents } from "./erase-session.js";
 import { aliasesOf, findSessionRow, sessionLookups } from "./find-session.js";
 import { listSessionRows, type SessionFilter, type StoredSession, storedSession } from "./list-sessions.js";
 import { type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
+import { writeMetadata } from "./session-metadata.js";
 import { erasureLock } from "./write-turns.js";
 
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
@@ -89,12 +90,16 @@ export class SessionStore {
     }
   }
 
-  /** Erases a session, while nobody else writes. */
+  /** Erases a session, while nobody else writes; and its sub-agents with theirs, if they may be some. */
   async erase<Answer>(
     key: WriteKey<Answer>,
     createdUs: bigint,
     name: string,
-    answer: (sessionId: string, erasure: Erasure) => Answer,
+    erasing: {
+      readonly maxSubAgents: number;
+      tooMany(label: string): Error;
+      answer(sessionId: string, erasure: Erasure & { readonly erasedSubAgentIds: readonly string[] }): Answer;
+    },
   ): Promise<Answer> {
     const { tenantId } = key;
     const lock = async (sql: Sql) => {
@@ -104,7 +109,18 @@ export class SessionStore {
       const found = await findSessionRow(sql, plainLookups, tenantId, name);
       if (!found) throw sessionNotFound(name);
       const session = sessionShape.read(found)!;
-      return answer(session.id, await eraseSession(sql, session));
+      const { maxSubAgents } = erasing;
+      const subAgents = maxSubAgents > 0 ? await findSubAgents(sql, session, maxSubAgents) : [];
+      if (subAgents.length > maxSubAgents) throw erasing.tooMany(session.label);
+      let erasedTurns = 0;
+      for (const subAgent of subAgents.toReversed())
+        erasedTurns += (await eraseSession(sql, subAgent)).erasedTurns;
+      const own = await eraseSession(sql, session);
+      return erasing.answer(session.id, {
+        erasedTurns: own.erasedTurns + erasedTurns,
+        keptTurns: own.keptTurns,
+        erasedSubAgentIds: subAgents.map(({ id }) => id),
+      });
     });
   }
 
@@ -163,6 +179,17 @@ export class SessionTransaction {
     return row;
   }
 
+  async findById(id: string): Promise<SessionRow | undefined> {
+    return (await this.tx.session.findFirst({ where: { tenantId: this.tenantId, id } })) ?? undefined;
+  }
+
+  /** The session that has a name as its label or alias. Nobody else gives or takes the name until the transaction ends. */
+  async findNamed(name: string): Promise<StoredSession | undefined> {
+    await this.lockName(name);
+    const row = await findRow(this.tx, this.tenantId, name);
+    return row ? this.withAliases(row) : undefined;
+  }
+
   async withAliases(row: SessionRow): Promise<StoredSession> {
     return { row, aliases: await readAliases(this.tx, this.dialect, row) };
   }
@@ -170,6 +197,7 @@ export class SessionTransaction {
   async insert(row: SessionRow): Promise<StoredSession> {
     await this.requireFreeName(row.label);
     await this.tx.session.create({ data: row });
+    await writeMetadata(this.tx, row);
     return { row, aliases: [] };
   }
 
@@ -179,7 +207,9 @@ export class SessionTransaction {
     if (label !== before.row.label) await this.requireFreeName(label, before);
     const { count } = await this.tx.session.updateMany({ where: before.row, data: changes });
     if (count !== 1) throw new SessionChanged(before.row.id);
-    return { row: { ...before.row, ...changes }, aliases: before.aliases };
+    const row = { ...before.row, ...changes };
+    await writeMetadata(this.tx, row, before.row);
+    return { row, aliases: before.aliases };
   }
 
   async logHeadMove(move: HeadMoveRow): Promise<void> {

@@ -134,7 +134,7 @@ describe("quire import", () => {
     const file = write("gone.json", exchanges(2));
     await summary(file, "--format", "openai");
     await new Promise((resolve) => {
-      server.ledger.deleteSession({ requestId: "", session: "gone" }, resolve);
+      server.ledger.deleteSession({ requestId: "", session: "gone", cascade: false }, resolve);
     });
     expect((await summary(file, "--format", "openai")).sessions).toMatchObject([{ found: 0, written: 2 }]);
     expect(jsonLines((await quire("turns", "gone", "--json")).out)).toHaveLength(2);

@@ -59,6 +59,21 @@ describe("quire sessions", () => {
     });
   });
 
+  it("keeps those with some metadata: a value, a beginning, or any value", async () => {
+    const labels = async (...filters: readonly string[]) => {
+      const flags = filters.flatMap((filter) => ["--metadata", filter]);
+      return jsonLines<{ label: string }>((await quire("sessions", "--json", ...flags)).out).map(
+        ({ label }) => label,
+      );
+    };
+    expect(await labels("import.file=lost.json", "import.format")).toEqual(["lost"]);
+    expect(await labels("import.file=lost*")).toEqual(["lost"]);
+    expect(await labels("import.file=lost")).toEqual([]);
+    const wrong = await quire("sessions", "--metadata", "=x");
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong.err).toContain("A key comes first");
+  });
+
   it("shows who a sub-agent is, and what it is to do", async () => {
     const request = CreateSessionRequest.fromPartial({
       label: "spawned",
@@ -70,7 +85,11 @@ describe("quire sessions", () => {
     expect(out).toMatch(/ finder, worker \(boxes, bags\) +pending: Look again\.$/m);
     const [line] = jsonLines((await quire("sessions", "--json", "--prefix", "spawned")).out);
     expect(line).toMatchObject({ defaults: { capsule: "finder", role: "AGENT_ROLE_WORKER" } });
-    await call(server.ledger, server.ledger.deleteSession, { requestId: "", session: "spawned" });
+    await call(server.ledger, server.ledger.deleteSession, {
+      requestId: "",
+      session: "spawned",
+      cascade: false,
+    });
   });
 
   it("lists as many as asked for, and says when there are more", async () => {

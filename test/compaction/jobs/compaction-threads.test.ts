@@ -38,7 +38,7 @@ async function summarized(): Promise<{ label: string; turns: readonly string[]; 
 
 async function fork(turnId: string): Promise<string> {
   const label = `fork-${++sessions}`;
-  await quire.ledger.forkSession({ start: { $case: "turnId", value: turnId }, label });
+  await quire.ledger.forkSession({ at: { $case: "turnId", value: turnId }, label });
   return label;
 }
 

@@ -190,8 +190,7 @@ describe("SubmitCompaction refuses", () => {
     const one = await asked();
     const other = await asked();
     await expect(submit(one.label, other.token)).rejects.toMatchObject(noToken);
-    const start = { $case: "session" as const, value: one.label };
-    await quire.ledger.forkSession({ start, label: `${one.label}-fork` });
+    await quire.ledger.forkSession({ session: one.label, label: `${one.label}-fork` });
     await expect(submit(`${one.label}-fork`, one.token)).rejects.toMatchObject(noToken);
   });
 

@@ -55,7 +55,7 @@ class Lane {
   async forkSession({ head }) {
     if (head === "") return;
     const label = `${this.name}-${this.made++}`;
-    await quire.ledger.forkSession({ start: { $case: "turnId", value: head }, label });
+    await quire.ledger.forkSession({ at: { $case: "turnId", value: head }, label });
     this.sessions.push({ label, head });
   }
 

@@ -31,9 +31,8 @@ export class SoakThread {
 
   async fork(): Promise<SoakThread> {
     const requestId = this.calls.requestId();
-    const start = { $case: "session" as const, value: this.id };
     const { session } = await this.calls.write((quire, options) =>
-      quire.ledger.forkSession({ requestId, start }, options),
+      quire.ledger.forkSession({ requestId, session: this.id }, options),
     );
     return new SoakThread(this.calls, session!.id, [...this.turns]);
   }

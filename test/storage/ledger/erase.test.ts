@@ -102,7 +102,12 @@ class Grown implements Forest {
   async erase(sessionId: string): Promise<void> {
     const { erased, keptOfThread } = eraseFrom(this, sessionId);
     const answer = await this.ledger.delete(sessionId);
-    expect(answer).toEqual({ sessionId, erasedTurns: erased.size, keptTurns: keptOfThread });
+    expect(answer).toEqual({
+      sessionId,
+      erasedTurns: erased.size,
+      keptTurns: keptOfThread,
+      erasedSubAgentIds: [],
+    });
     this.sessions.delete(sessionId);
     for (const id of erased) this.turns.delete(id);
     const left = await this.ledger.database.sqlReader.query("SELECT id FROM turns ORDER BY id", []);

@@ -7,16 +7,12 @@ import type { Reason } from "../../../src/errors/reasons.js";
 import { appendMessages } from "../../../src/ledger/append-messages.js";
 import { beginTurn } from "../../../src/ledger/begin-turn.js";
 import { completeTurn } from "../../../src/ledger/complete-turn.js";
+import { createSession } from "../../../src/ledger/create-session.js";
 import type { LedgerDeps } from "../../../src/ledger/deps.js";
+import { forkSession } from "../../../src/ledger/fork-session.js";
 import { createLedger, type LedgerOptions } from "../../../src/ledger/ledger.js";
 import { recordTurn } from "../../../src/ledger/record-turn.js";
-import {
-  aliasSession,
-  createSession,
-  deleteSession,
-  forkSession,
-  updateSession,
-} from "../../../src/ledger/sessions.js";
+import { aliasSession, deleteSession, updateSession } from "../../../src/ledger/sessions.js";
 import { methodsOf } from "../../../src/server/method.js";
 import { writeKey } from "../../../src/server/write-key.js";
 import { type Database, openDatabase } from "../../../src/storage/database.js";
@@ -113,20 +109,17 @@ export class OpenLedger {
   }
 
   fork(turnId: string, label = ""): Promise<string> {
-    return this.forkFrom({ $case: "turnId", value: turnId }, label);
+    return this.forkFrom({ at: { $case: "turnId", value: turnId }, label });
   }
 
   forkSession(session: string, label = ""): Promise<string> {
-    return this.forkFrom({ $case: "session", value: session }, label);
+    return this.forkFrom({ session, label });
   }
 
-  private async forkFrom(
-    start: NonNullable<wire.ForkSessionRequest["start"]>,
-    label: string,
-  ): Promise<string> {
-    const whole = wire.ForkSessionRequest.create({ start, label });
+  private async forkFrom(request: Partial<wire.ForkSessionRequest>): Promise<string> {
+    const whole = wire.ForkSessionRequest.create(request);
     const key = writeKey(methods.forkSession, tenantId, whole);
-    const { session } = await forkSession(this.deps, key, { ...whole, start });
+    const { session } = await forkSession(this.deps, key, whole);
     return session!.id;
   }
 
@@ -137,7 +130,7 @@ export class OpenLedger {
 
   delete(session: string) {
     const whole = wire.DeleteSessionRequest.create({ session });
-    return deleteSession(this.deps, writeKey(methods.deleteSession, tenantId, whole), session);
+    return deleteSession(this.deps, writeKey(methods.deleteSession, tenantId, whole), whole);
   }
 
   async count(table: string): Promise<number> {

@@ -47,7 +47,14 @@ describe.each(databases)("session names on $name", ({ url, skip }) => {
     const ledger = await openLedger(await url());
     for (const label of labels) await ledger.create({ label });
     const listed = async (labelPrefix: string) => {
-      const filter = { labelPrefix, parentSessionId: "", taskStatus: "", beforeId: "", limit: 20 };
+      const filter = {
+        labelPrefix,
+        parentSessionId: "",
+        taskStatus: "",
+        metadata: [],
+        beforeId: "",
+        limit: 20,
+      };
       const found = await ledger.deps.sessions.list("default", filter);
       return found.map(({ row }) => row.label).reverse();
     };

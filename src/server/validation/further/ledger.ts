@@ -1,9 +1,11 @@
 import type {
   CompactRequest,
+  CreateSessionRequest,
+  ForkSessionRequest,
   RecordTurnRequest,
   UpdateSessionRequest,
 } from "../../../contract/gen/quire/v1/ledger_service.js";
-import type { SessionTools } from "../../../contract/gen/quire/v1/session.js";
+import type { CapabilityScope, SessionTools } from "../../../contract/gen/quire/v1/session.js";
 import { type AgentResult, TokenUsage } from "../../../contract/gen/quire/v1/turn.js";
 import { rulesNamed } from "../../../contract/rules.js";
 import { CompressionStrategy } from "../../../domain/context-settings.js";
@@ -34,6 +36,18 @@ export const ledgerChecks = {
       (key) => usage[key] === modelCalls.reduce((sum, call) => sum + (call.usage?.[key] ?? 0), 0),
     );
     if (!isSum) checker.wrong("usage", "is not the sum of model_calls");
+  },
+  // One or the other.
+  CapabilityScope: (checker: Checker, { all, capabilities }: CapabilityScope) => {
+    if (all && capabilities.length > 0) checker.wrong("capabilities", "are given besides all");
+  },
+  // One of several.
+  ForkSessionRequest: (checker: Checker, { session, at }: ForkSessionRequest) => {
+    if (session === "" && !at) checker.wrong("session", "is required, or a turn");
+  },
+  // What is to be found needs a name.
+  CreateSessionRequest: (checker: Checker, { getIfExists, label }: CreateSessionRequest) => {
+    if (getIfExists && label === "") checker.wrong("label", "is required with get_if_exists");
   },
   // Names once.
   SessionTools: (checker: Checker, { tools }: SessionTools) =>

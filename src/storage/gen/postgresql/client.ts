@@ -113,6 +113,11 @@ export type Compaction = Prisma.CompactionModel
  */
 export type SharedSecret = Prisma.SharedSecretModel
 /**
+ * Model SessionMetadata
+ * The metadata of sessions, to find them by. What a session shows is its own column.
+ */
+export type SessionMetadata = Prisma.SessionMetadataModel
+/**
  * Model Receipt
  * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
  */

@@ -60,6 +60,7 @@ import {
   RenderedBody,
   RenderedChunk,
 } from "./rendering.js";
+import { CapabilityScope } from "./session.js";
 import { Warning } from "./warning.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
@@ -193,12 +194,14 @@ export interface ContextRequest {
   /** task is a worker's task; the session's when empty. Other roles do not show it. */
   readonly task: string;
   /**
-   * scoped_capabilities are the capabilities that a worker sees. The session's scope when empty; all where it
-   * has none. Of the workspace's credentials, the worker is told only the broken ones that belong to these
-   * capabilities: those with the name of a capability, alone or followed by one of `-_./:` and more. Other
-   * roles see all capabilities.
+   * scope is the capabilities that a worker sees. The session's when absent; all where that has none. Of the
+   * workspace's credentials, the worker is told only the broken ones that belong to these capabilities: those
+   * with the name of a capability, alone or followed by one of `-_./:` and more. Other roles see all
+   * capabilities.
    */
-  readonly scopedCapabilities: readonly string[];
+  readonly scope:
+    | CapabilityScope
+    | undefined;
   /**
    * model is the name of the model to assemble for. The session's when absent; the capsule's when empty, or
    * when the session has none. An unknown model gets the catalogue's fallback, and a warning.
@@ -636,7 +639,7 @@ function createBaseContextRequest(): ContextRequest {
     permissionsGranted: [],
     baseInstructions: "",
     task: "",
-    scopedCapabilities: [],
+    scope: undefined,
     model: undefined,
     provider: undefined,
     settings: undefined,
@@ -689,8 +692,8 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     if (message.task !== "") {
       writer.uint32(98).string(message.task);
     }
-    for (const v of message.scopedCapabilities) {
-      writer.uint32(106).string(v!);
+    if (message.scope !== undefined) {
+      CapabilityScope.encode(message.scope, writer.uint32(106).fork()).join();
     }
     if (message.model !== undefined) {
       writer.uint32(114).string(message.model);
@@ -842,7 +845,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
               break;
             }
 
-            message.scopedCapabilities.push(reader.string());
+            message.scope = CapabilityScope.decode(reader, reader.uint32());
             continue;
           }
           case 14: {
@@ -964,7 +967,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     message.permissionsGranted = object.permissionsGranted?.map((e) => e) || [];
     message.baseInstructions = object.baseInstructions ?? "";
     message.task = object.task ?? "";
-    message.scopedCapabilities = object.scopedCapabilities?.map((e) => e) || [];
+    message.scope = (object.scope !== undefined && object.scope !== null)
+      ? CapabilityScope.fromPartial(object.scope)
+      : undefined;
     message.model = object.model ?? undefined;
     message.provider = object.provider ?? undefined;
     message.settings = (object.settings !== undefined && object.settings !== null)

@@ -386,8 +386,8 @@ export const ErrorReason = {
   SERVER_BUSY: "ERROR_REASON_SERVER_BUSY",
   /**
    * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED (RESOURCE_EXHAUSTED) means that there are as many of something as there may
-   * be; `limit` is `watchers`, `forks` or `aliases` of the session, or `server_watchers` of the server.
-   * Nothing was done. End, delete or remove some first.
+   * be; `limit` is `watchers`, `forks` or `aliases` of the session, `sub_agents` that one call would erase
+   * with it, or `server_watchers` of the server. Nothing was done. End, delete or remove some first.
    *
    *   { "reason": "LIMIT_REACHED", "domain": "quire.v1",
    *     "metadata": { "limit": "aliases", "max": "1000", "session": "support-42" } }

@@ -235,7 +235,14 @@ export interface CreateSessionRequest {
     | SubAgentLink
     | undefined;
   /** defaults are what its assemblies use where their request does not say. */
-  readonly defaults: SessionDefaults | undefined;
+  readonly defaults:
+    | SessionDefaults
+    | undefined;
+  /**
+   * get_if_exists returns the session that has `label` as its label or alias, if there is one. Nothing of it
+   * is changed, and the rest of the request is not compared with it.
+   */
+  readonly getIfExists: boolean;
 }
 
 export interface CreateSessionRequest_MetadataEntry {
@@ -243,10 +250,14 @@ export interface CreateSessionRequest_MetadataEntry {
   readonly value: string;
 }
 
-/** CreateSessionResponse holds the new session. */
+/** CreateSessionResponse holds the session. */
 export interface CreateSessionResponse {
-  /** session is the session that was created. */
-  readonly session: Session | undefined;
+  /** session is the session that was created, or the one that was there. */
+  readonly session:
+    | Session
+    | undefined;
+  /** existed says that the session was there before, and that nothing was written. */
+  readonly existed: boolean;
 }
 
 /** GetSessionRequest asks for one session. */
@@ -276,6 +287,23 @@ export interface ListSessionsRequest {
   readonly parentSession: string;
   /** task_status keeps the sub-agents whose task is in this state. All sessions when UNSPECIFIED. */
   readonly taskStatus: TaskStatus;
+  /** metadata keep the sessions whose metadata match every one of them. All sessions when there are none. */
+  readonly metadata: readonly MetadataFilter[];
+}
+
+/** MetadataFilter keeps the sessions that have a key in their metadata, and if it says so a certain value. */
+export interface MetadataFilter {
+  /** key is the key of the metadata; case matters. */
+  readonly key: string;
+  /** value is what the key's value must be; any value will do when it is left out. */
+  readonly value:
+    | //
+    /** equals is the whole value; case matters. */
+    { readonly $case: "equals"; readonly value: string }
+    | //
+    /** prefix is what the value begins with; case matters. */
+    { readonly $case: "prefix"; readonly value: string }
+    | undefined;
 }
 
 /** ListSessionsResponse is a page of sessions. */
@@ -347,30 +375,45 @@ export interface DeleteSessionRequest {
   readonly requestId: string;
   /** session is the session's label, id or alias. */
   readonly session: string;
+  /**
+   * cascade erases the sessions of its sub-agents, too, and of theirs, all in the same transaction. Forks
+   * stay.
+   */
+  readonly cascade: boolean;
 }
 
 /** DeleteSessionResponse says what was erased. */
 export interface DeleteSessionResponse {
   /** session_id is the id of the session that was erased. */
   readonly sessionId: string;
-  /** erased_turns is how many turns were erased with it. */
+  /** erased_turns is how many turns were erased with it, and with its sub-agents. */
   readonly erasedTurns: number;
   /** kept_turns is how many turns of its thread stay, because other sessions reach them. */
   readonly keptTurns: number;
+  /** erased_sub_agent_ids are the ids of the sub-agents' sessions that were erased with it. */
+  readonly erasedSubAgentIds: readonly string[];
 }
 
 /** ForkSessionRequest asks for a session that starts at an existing turn. */
 export interface ForkSessionRequest {
   /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
   readonly requestId: string;
-  /** start is where the fork begins. */
-  readonly start:
+  /**
+   * session is the session to fork; label, id or alias. When left out, it is the one that the named turn was
+   * written through; if that is gone, the fork remembers nothing.
+   */
+  readonly session: string;
+  /** at is where the fork begins. At the session's head when left out. */
+  readonly at:
     | //
-    /** session forks at that session's head; label, id or alias. */
-    { readonly $case: "session"; readonly value: string }
-    | //
-    /** turn_id forks at that turn. */
+    /** turn_id forks at that turn, which must be finished. */
     { readonly $case: "turnId"; readonly value: string }
+    | //
+    /**
+     * before_turn_id forks at the turn before that one, which may be in any state. Before the first turn of a
+     * thread, the fork has no turns.
+     */
+    { readonly $case: "beforeTurnId"; readonly value: string }
     | undefined;
   /** label is the new session's name, as in CreateSession. */
   readonly label: string;
@@ -813,7 +856,15 @@ export interface SubmitCompactionResponse {
 }
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
-  return { requestId: "", label: "", workspacePath: "", metadata: {}, subAgent: undefined, defaults: undefined };
+  return {
+    requestId: "",
+    label: "",
+    workspacePath: "",
+    metadata: {},
+    subAgent: undefined,
+    defaults: undefined,
+    getIfExists: false,
+  };
 }
 
 export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
@@ -835,6 +886,9 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     }
     if (message.defaults !== undefined) {
       SessionDefaults.encode(message.defaults, writer.uint32(50).fork()).join();
+    }
+    if (message.getIfExists !== false) {
+      writer.uint32(56).bool(message.getIfExists);
     }
     return writer;
   },
@@ -903,6 +957,14 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             message.defaults = SessionDefaults.decode(reader, reader.uint32());
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.getIfExists = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -938,6 +1000,7 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     message.defaults = (object.defaults !== undefined && object.defaults !== null)
       ? SessionDefaults.fromPartial(object.defaults)
       : undefined;
+    message.getIfExists = object.getIfExists ?? false;
     return message;
   },
 };
@@ -1010,13 +1073,16 @@ export const CreateSessionRequest_MetadataEntry: MessageFns<CreateSessionRequest
 };
 
 function createBaseCreateSessionResponse(): CreateSessionResponse {
-  return { session: undefined };
+  return { session: undefined, existed: false };
 }
 
 export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
   encode(message: CreateSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.session !== undefined) {
       Session.encode(message.session, writer.uint32(10).fork()).join();
+    }
+    if (message.existed !== false) {
+      writer.uint32(16).bool(message.existed);
     }
     return writer;
   },
@@ -1042,6 +1108,14 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
             message.session = Session.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.existed = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1062,6 +1136,7 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
     message.session = (object.session !== undefined && object.session !== null)
       ? Session.fromPartial(object.session)
       : undefined;
+    message.existed = object.existed ?? false;
     return message;
   },
 };
@@ -1179,7 +1254,14 @@ export const GetSessionResponse: MessageFns<GetSessionResponse> = {
 };
 
 function createBaseListSessionsRequest(): ListSessionsRequest {
-  return { pageSize: 0, pageToken: "", labelPrefix: "", parentSession: "", taskStatus: TaskStatus.UNSPECIFIED };
+  return {
+    pageSize: 0,
+    pageToken: "",
+    labelPrefix: "",
+    parentSession: "",
+    taskStatus: TaskStatus.UNSPECIFIED,
+    metadata: [],
+  };
 }
 
 export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
@@ -1198,6 +1280,9 @@ export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
     }
     if (message.taskStatus !== TaskStatus.UNSPECIFIED) {
       writer.uint32(40).int32(taskStatusToNumber(message.taskStatus));
+    }
+    for (const v of message.metadata) {
+      MetadataFilter.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1255,6 +1340,14 @@ export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
             message.taskStatus = taskStatusFromJSON(reader.int32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.metadata.push(MetadataFilter.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1277,6 +1370,100 @@ export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
     message.labelPrefix = object.labelPrefix ?? "";
     message.parentSession = object.parentSession ?? "";
     message.taskStatus = object.taskStatus ?? TaskStatus.UNSPECIFIED;
+    message.metadata = object.metadata?.map((e) => MetadataFilter.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseMetadataFilter(): MetadataFilter {
+  return { key: "", value: undefined };
+}
+
+export const MetadataFilter: MessageFns<MetadataFilter> = {
+  encode(message: MetadataFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    switch (message.value?.$case) {
+      case "equals":
+        writer.uint32(18).string(message.value.value);
+        break;
+      case "prefix":
+        writer.uint32(26).string(message.value.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MetadataFilter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMetadataFilter() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = { $case: "equals", value: reader.string() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.value = { $case: "prefix", value: reader.string() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MetadataFilter>): MetadataFilter {
+    return MetadataFilter.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MetadataFilter>): MetadataFilter {
+    const message = createBaseMetadataFilter() as any;
+    message.key = object.key ?? "";
+    switch (object.value?.$case) {
+      case "equals": {
+        if (object.value?.value !== undefined && object.value?.value !== null) {
+          message.value = { $case: "equals", value: object.value.value };
+        }
+        break;
+      }
+      case "prefix": {
+        if (object.value?.value !== undefined && object.value?.value !== null) {
+          message.value = { $case: "prefix", value: object.value.value };
+        }
+        break;
+      }
+    }
     return message;
   },
 };
@@ -1673,7 +1860,7 @@ export const UpdateSessionResponse: MessageFns<UpdateSessionResponse> = {
 };
 
 function createBaseDeleteSessionRequest(): DeleteSessionRequest {
-  return { requestId: "", session: "" };
+  return { requestId: "", session: "", cascade: false };
 }
 
 export const DeleteSessionRequest: MessageFns<DeleteSessionRequest> = {
@@ -1683,6 +1870,9 @@ export const DeleteSessionRequest: MessageFns<DeleteSessionRequest> = {
     }
     if (message.session !== "") {
       writer.uint32(18).string(message.session);
+    }
+    if (message.cascade !== false) {
+      writer.uint32(24).bool(message.cascade);
     }
     return writer;
   },
@@ -1716,6 +1906,14 @@ export const DeleteSessionRequest: MessageFns<DeleteSessionRequest> = {
             message.session = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.cascade = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1735,12 +1933,13 @@ export const DeleteSessionRequest: MessageFns<DeleteSessionRequest> = {
     const message = createBaseDeleteSessionRequest() as any;
     message.requestId = object.requestId ?? "";
     message.session = object.session ?? "";
+    message.cascade = object.cascade ?? false;
     return message;
   },
 };
 
 function createBaseDeleteSessionResponse(): DeleteSessionResponse {
-  return { sessionId: "", erasedTurns: 0, keptTurns: 0 };
+  return { sessionId: "", erasedTurns: 0, keptTurns: 0, erasedSubAgentIds: [] };
 }
 
 export const DeleteSessionResponse: MessageFns<DeleteSessionResponse> = {
@@ -1753,6 +1952,9 @@ export const DeleteSessionResponse: MessageFns<DeleteSessionResponse> = {
     }
     if (message.keptTurns !== 0) {
       writer.uint32(24).uint32(message.keptTurns);
+    }
+    for (const v of message.erasedSubAgentIds) {
+      writer.uint32(34).string(v!);
     }
     return writer;
   },
@@ -1794,6 +1996,14 @@ export const DeleteSessionResponse: MessageFns<DeleteSessionResponse> = {
             message.keptTurns = reader.uint32();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.erasedSubAgentIds.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1814,12 +2024,13 @@ export const DeleteSessionResponse: MessageFns<DeleteSessionResponse> = {
     message.sessionId = object.sessionId ?? "";
     message.erasedTurns = object.erasedTurns ?? 0;
     message.keptTurns = object.keptTurns ?? 0;
+    message.erasedSubAgentIds = object.erasedSubAgentIds?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseForkSessionRequest(): ForkSessionRequest {
-  return { requestId: "", start: undefined, label: "", workspacePath: "", metadata: {} };
+  return { requestId: "", session: "", at: undefined, label: "", workspacePath: "", metadata: {} };
 }
 
 export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
@@ -1827,12 +2038,15 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
     if (message.requestId !== "") {
       writer.uint32(10).string(message.requestId);
     }
-    switch (message.start?.$case) {
-      case "session":
-        writer.uint32(18).string(message.start.value);
-        break;
+    if (message.session !== "") {
+      writer.uint32(18).string(message.session);
+    }
+    switch (message.at?.$case) {
       case "turnId":
-        writer.uint32(26).string(message.start.value);
+        writer.uint32(26).string(message.at.value);
+        break;
+      case "beforeTurnId":
+        writer.uint32(58).string(message.at.value);
         break;
     }
     if (message.label !== "") {
@@ -1873,7 +2087,7 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
               break;
             }
 
-            message.start = { $case: "session", value: reader.string() };
+            message.session = reader.string();
             continue;
           }
           case 3: {
@@ -1881,7 +2095,15 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
               break;
             }
 
-            message.start = { $case: "turnId", value: reader.string() };
+            message.at = { $case: "turnId", value: reader.string() };
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.at = { $case: "beforeTurnId", value: reader.string() };
             continue;
           }
           case 4: {
@@ -1929,16 +2151,17 @@ export const ForkSessionRequest: MessageFns<ForkSessionRequest> = {
   fromPartial(object: DeepPartial<ForkSessionRequest>): ForkSessionRequest {
     const message = createBaseForkSessionRequest() as any;
     message.requestId = object.requestId ?? "";
-    switch (object.start?.$case) {
-      case "session": {
-        if (object.start?.value !== undefined && object.start?.value !== null) {
-          message.start = { $case: "session", value: object.start.value };
+    message.session = object.session ?? "";
+    switch (object.at?.$case) {
+      case "turnId": {
+        if (object.at?.value !== undefined && object.at?.value !== null) {
+          message.at = { $case: "turnId", value: object.at.value };
         }
         break;
       }
-      case "turnId": {
-        if (object.start?.value !== undefined && object.start?.value !== null) {
-          message.start = { $case: "turnId", value: object.start.value };
+      case "beforeTurnId": {
+        if (object.at?.value !== undefined && object.at?.value !== null) {
+          message.at = { $case: "beforeTurnId", value: object.at.value };
         }
         break;
       }
@@ -4641,10 +4864,11 @@ export const LedgerServiceDefinition = {
     /**
      * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
      * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
-     * any of them again.
+     * any of them again. With `get_if_exists` it returns the session that has the name already, as it is.
      *
-     * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
-     * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
+     * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN (without `get_if_exists`); SESSION_NOT_FOUND and
+     * TURN_NOT_FOUND (the parent of a sub-agent); INVALID_FIELD (a label in the form of a UUID, a worker
+     * without a task, or `get_if_exists` without a label).
      */
     createSession: {
       name: "CreateSession",
@@ -4700,9 +4924,11 @@ export const LedgerServiceDefinition = {
     /**
      * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
      * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-     * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
+     * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
+     * erases them as well.
      *
-     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
+     * `cascade`, more than 1,000 of them).
      */
     deleteSession: {
       name: "DeleteSession",
@@ -4713,15 +4939,17 @@ export const LedgerServiceDefinition = {
       options: {},
     },
     /**
-     * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
-     * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
-     * remembers, its task included; a fork at a single turn remembers nothing.
+     * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
+     * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
+     * forked session remembers, its task included. To change a message that was sent, fork before its turn and
+     * record the changed one.
      *
      * A session may have 10,000 forks at a time, counting those made at single turns that were written through
      * it. A fork that is deleted no longer counts.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
-     * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
+     * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID, or neither a session
+     * nor a turn).
      */
     forkSession: {
       name: "ForkSession",
@@ -4944,10 +5172,11 @@ export const LedgerServiceService = {
   /**
    * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
    * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
-   * any of them again.
+   * any of them again. With `get_if_exists` it returns the session that has the name already, as it is.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
-   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN (without `get_if_exists`); SESSION_NOT_FOUND and
+   * TURN_NOT_FOUND (the parent of a sub-agent); INVALID_FIELD (a label in the form of a UUID, a worker
+   * without a task, or `get_if_exists` without a label).
    */
   createSession: {
     path: "/quire.v1.LedgerService/CreateSession" as const,
@@ -5010,9 +5239,11 @@ export const LedgerServiceService = {
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
    * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
+   * erases them as well.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
+   * `cascade`, more than 1,000 of them).
    */
   deleteSession: {
     path: "/quire.v1.LedgerService/DeleteSession" as const,
@@ -5025,15 +5256,17 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): DeleteSessionResponse => DeleteSessionResponse.decode(value),
   },
   /**
-   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
-   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
-   * remembers, its task included; a fork at a single turn remembers nothing.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
+   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
+   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
+   * record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
-   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID, or neither a session
+   * nor a turn).
    */
   forkSession: {
     path: "/quire.v1.LedgerService/ForkSession" as const,
@@ -5260,10 +5493,11 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
    * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
    * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
-   * any of them again.
+   * any of them again. With `get_if_exists` it returns the session that has the name already, as it is.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
-   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN (without `get_if_exists`); SESSION_NOT_FOUND and
+   * TURN_NOT_FOUND (the parent of a sub-agent); INVALID_FIELD (a label in the form of a UUID, a worker
+   * without a task, or `get_if_exists` without a label).
    */
   createSession: handleUnaryCall<CreateSessionRequest, CreateSessionResponse>;
   /**
@@ -5291,21 +5525,25 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
    * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
+   * erases them as well.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
+   * `cascade`, more than 1,000 of them).
    */
   deleteSession: handleUnaryCall<DeleteSessionRequest, DeleteSessionResponse>;
   /**
-   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
-   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
-   * remembers, its task included; a fork at a single turn remembers nothing.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
+   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
+   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
+   * record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
-   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID, or neither a session
+   * nor a turn).
    */
   forkSession: handleUnaryCall<ForkSessionRequest, ForkSessionResponse>;
   /**
@@ -5418,10 +5656,11 @@ export interface LedgerServiceClient extends Client {
   /**
    * CreateSession creates a session without turns. With `sub_agent` it spawns a sub-agent: the session
    * remembers its task, role, scope, capsule and tools, so that its contexts can be assembled without naming
-   * any of them again.
+   * any of them again. With `get_if_exists` it returns the session that has the name already, as it is.
    *
-   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN; SESSION_NOT_FOUND and TURN_NOT_FOUND (the parent
-   * of a sub-agent); INVALID_FIELD (a label in the form of a UUID, or a worker without a task).
+   * Atomic; idempotent by `request_id`. Errors: LABEL_TAKEN (without `get_if_exists`); SESSION_NOT_FOUND and
+   * TURN_NOT_FOUND (the parent of a sub-agent); INVALID_FIELD (a label in the form of a UUID, a worker
+   * without a task, or `get_if_exists` without a label).
    */
   createSession(
     request: CreateSessionRequest,
@@ -5505,9 +5744,11 @@ export interface LedgerServiceClient extends Client {
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
    * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay.
+   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
+   * erases them as well.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND.
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
+   * `cascade`, more than 1,000 of them).
    */
   deleteSession(
     request: DeleteSessionRequest,
@@ -5525,15 +5766,17 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ForkSession creates a session whose head is any finished turn. Nothing is copied: the fork shares the
-   * turns up to there, and goes its own way from there on. A fork of a session remembers what that session
-   * remembers, its task included; a fork at a single turn remembers nothing.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
+   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
+   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
+   * record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND, TURN_NOT_FOUND, TURN_NOT_FINISHED,
-   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID).
+   * LABEL_TAKEN, LIMIT_REACHED (`forks`), INVALID_FIELD (a label in the form of a UUID, or neither a session
+   * nor a turn).
    */
   forkSession(
     request: ForkSessionRequest,

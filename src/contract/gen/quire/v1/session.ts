@@ -188,7 +188,7 @@ export interface Session {
   readonly metadata: { [key: string]: string };
   /**
    * forked_from_turn_id is the turn that the session was forked at; empty for a session that is not a fork,
-   * and for a fork of a session without turns.
+   * and for a fork without turns.
    */
   readonly forkedFromTurnId: string;
   /**
@@ -225,7 +225,7 @@ export interface Session_MetadataEntry {
  * differs. What a request names always wins for that assembly.
  *
  * In CreateSession, empty fields are not remembered. In UpdateSession, an absent field stays as it is, and
- * one that is set to empty (UNSPECIFIED for the role) is forgotten.
+ * one that is set to empty (UNSPECIFIED for the role, `all` for the scope) is forgotten.
  */
 export interface SessionDefaults {
   /**
@@ -263,7 +263,7 @@ export interface SessionDefaults {
   readonly provider?:
     | string
     | undefined;
-  /** scope is the capabilities that a worker sees; absent for all of them. */
+  /** scope is the capabilities that a worker sees; all of them when absent. */
   readonly scope:
     | CapabilityScope
     | undefined;
@@ -276,11 +276,10 @@ export interface SessionDefaults {
  * to them, and their broken credentials.
  */
 export interface CapabilityScope {
-  /**
-   * capabilities are the names of the capabilities in the scope. A scope without names is no scope: the
-   * worker then sees all of them.
-   */
+  /** capabilities are the names of the capabilities in the scope. A scope without names has none in it. */
   readonly capabilities: readonly string[];
+  /** all says that every capability is in the scope. It has no names then. */
+  readonly all: boolean;
 }
 
 /** SessionTools are the tools that a session brings to its assemblies. */
@@ -777,13 +776,16 @@ export const SessionDefaults: MessageFns<SessionDefaults> = {
 };
 
 function createBaseCapabilityScope(): CapabilityScope {
-  return { capabilities: [] };
+  return { capabilities: [], all: false };
 }
 
 export const CapabilityScope: MessageFns<CapabilityScope> = {
   encode(message: CapabilityScope, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.capabilities) {
       writer.uint32(10).string(v!);
+    }
+    if (message.all !== false) {
+      writer.uint32(16).bool(message.all);
     }
     return writer;
   },
@@ -809,6 +811,14 @@ export const CapabilityScope: MessageFns<CapabilityScope> = {
             message.capabilities.push(reader.string());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -827,6 +837,7 @@ export const CapabilityScope: MessageFns<CapabilityScope> = {
   fromPartial(object: DeepPartial<CapabilityScope>): CapabilityScope {
     const message = createBaseCapabilityScope() as any;
     message.capabilities = object.capabilities?.map((e) => e) || [];
+    message.all = object.all ?? false;
     return message;
   },
 };

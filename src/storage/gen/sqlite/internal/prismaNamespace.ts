@@ -411,6 +411,7 @@ export const ModelName = {
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
   SharedSecret: 'SharedSecret',
+  SessionMetadata: 'SessionMetadata',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -433,7 +434,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "sessionMetadata" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1473,6 +1474,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SessionMetadata: {
+      payload: Prisma.$SessionMetadataPayload<ExtArgs>
+      fields: Prisma.SessionMetadataFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SessionMetadataFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SessionMetadataFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        findFirst: {
+          args: Prisma.SessionMetadataFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SessionMetadataFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        findMany: {
+          args: Prisma.SessionMetadataFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>[]
+        }
+        create: {
+          args: Prisma.SessionMetadataCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        createMany: {
+          args: Prisma.SessionMetadataCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SessionMetadataCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>[]
+        }
+        delete: {
+          args: Prisma.SessionMetadataDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        update: {
+          args: Prisma.SessionMetadataUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        deleteMany: {
+          args: Prisma.SessionMetadataDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SessionMetadataUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SessionMetadataUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>[]
+        }
+        upsert: {
+          args: Prisma.SessionMetadataUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionMetadataPayload>
+        }
+        aggregate: {
+          args: Prisma.SessionMetadataAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSessionMetadata>
+        }
+        groupBy: {
+          args: Prisma.SessionMetadataGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SessionMetadataGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SessionMetadataCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SessionMetadataCountAggregateOutputType> | number
+        }
+      }
+    }
     Receipt: {
       payload: Prisma.$ReceiptPayload<ExtArgs>
       fields: Prisma.ReceiptFieldRefs
@@ -2258,6 +2333,17 @@ export const SharedSecretScalarFieldEnum = {
 export type SharedSecretScalarFieldEnum = (typeof SharedSecretScalarFieldEnum)[keyof typeof SharedSecretScalarFieldEnum]
 
 
+export const SessionMetadataScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  key: 'key',
+  valueStart: 'valueStart',
+  value: 'value'
+} as const
+
+export type SessionMetadataScalarFieldEnum = (typeof SessionMetadataScalarFieldEnum)[keyof typeof SessionMetadataScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -2581,6 +2667,7 @@ export type GlobalOmitConfig = {
   erasureEpoch?: Prisma.ErasureEpochOmit
   compaction?: Prisma.CompactionOmit
   sharedSecret?: Prisma.SharedSecretOmit
+  sessionMetadata?: Prisma.SessionMetadataOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
   contextPin?: Prisma.ContextPinOmit

@@ -65,6 +65,7 @@ export const ModelName = {
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
   SharedSecret: 'SharedSecret',
+  SessionMetadata: 'SessionMetadata',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -316,6 +317,17 @@ export const SharedSecretScalarFieldEnum = {
 } as const
 
 export type SharedSecretScalarFieldEnum = (typeof SharedSecretScalarFieldEnum)[keyof typeof SharedSecretScalarFieldEnum]
+
+
+export const SessionMetadataScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  key: 'key',
+  valueStart: 'valueStart',
+  value: 'value'
+} as const
+
+export type SessionMetadataScalarFieldEnum = (typeof SessionMetadataScalarFieldEnum)[keyof typeof SessionMetadataScalarFieldEnum]
 
 
 export const ReceiptScalarFieldEnum = {
