@@ -74,7 +74,7 @@ function keyEnd(text: string, from: number): number {
 
 const scalar = /(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/y;
 
-function scalarEnd(text: string, at: number): number {
+export function scalarEnd(text: string, at: number): number {
   if (text.charCodeAt(at) === quote) return stringEnd(text, at + 1);
   scalar.lastIndex = at;
   return scalar.test(text) ? scalar.lastIndex : none;
@@ -84,7 +84,7 @@ const escaped: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => le
 const fourHex = /[0-9a-fA-F]{4}/y;
 
 /** Behind a string's closing quote. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     if (unit === quote) return at + 1;
@@ -99,7 +99,7 @@ function stringEnd(text: string, start: number): number {
   return none;
 }
 
-function pastSpace(text: string, from: number): number {
+export function pastSpace(text: string, from: number): number {
   let at = from;
   for (;;) {
     const unit = text.charCodeAt(at);

@@ -87,6 +87,12 @@ export interface OpaquePart {
   readonly data: Buffer;
 }
 
+export interface RefusalPart {
+  readonly text: string;
+  readonly reason: string;
+  readonly provider: string;
+}
+
 export type PartContent =
   | { readonly $case: "text"; readonly value: TextPart }
   | { readonly $case: "thinking"; readonly value: ThinkingPart }
@@ -96,10 +102,14 @@ export type PartContent =
   | { readonly $case: "approvalAnswer"; readonly value: ApprovalAnswerPart }
   | { readonly $case: "image"; readonly value: ImagePart }
   | { readonly $case: "file"; readonly value: FilePart }
-  | { readonly $case: "opaque"; readonly value: OpaquePart };
+  | { readonly $case: "opaque"; readonly value: OpaquePart }
+  | { readonly $case: "refusal"; readonly value: RefusalPart };
 
 export interface Part {
   readonly content: PartContent | undefined;
+  /** Whose model made it, and what that provider said of it besides, as JSON. */
+  readonly provider?: string | undefined;
+  readonly providerJson?: string | undefined;
 }
 
 export interface Message {

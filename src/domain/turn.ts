@@ -1,6 +1,6 @@
 import { AgentRole } from "./agent-role.js";
 import type { EventSource } from "./event-source.js";
-import type { Message, ToolCallPart, ToolResultPart } from "./message.js";
+import type { Message, RefusalPart, ToolCallPart, ToolResultPart } from "./message.js";
 
 export const TurnStatus = {
   UNSPECIFIED: "TURN_STATUS_UNSPECIFIED",
@@ -98,6 +98,16 @@ export interface Turn {
   readonly modelCalls: readonly ModelCall[];
 }
 
+/** What was read from a provider's response. */
+export interface ReadAnswer {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCallPart[];
+  readonly stopReason: string;
+  readonly usage: TokenUsage | undefined;
+  readonly refusal: RefusalPart | undefined;
+  readonly model: string;
+}
+
 export interface ToolInvocation {
   readonly call: ToolCallPart | undefined;
   readonly result: ToolResultPart | undefined;
@@ -113,3 +123,13 @@ export interface AgentResult {
   readonly permissionsUsed: readonly string[];
   readonly modelCalls: readonly ModelCall[];
 }
+
+export const emptyResult: AgentResult = {
+  messages: [],
+  calls: [],
+  usage: undefined,
+  stopReason: "",
+  error: "",
+  permissionsUsed: [],
+  modelCalls: [],
+};

@@ -48,6 +48,7 @@ export const reasons = [
   "LIMIT_REACHED",
   "DATABASE_LOST",
   "COMMIT_OUTCOME_UNKNOWN",
+  "RESPONSE_UNREADABLE",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

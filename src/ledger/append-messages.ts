@@ -1,5 +1,5 @@
 import type { Message } from "../domain/message.js";
-import type { TokenUsage } from "../domain/turn.js";
+import type { ReadAnswer, TokenUsage } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { WriteKey } from "../storage/stored-answers.js";
@@ -7,6 +7,7 @@ import { OpenState } from "../thread/open-state.js";
 import type { BegunTurn } from "./begin-turn.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { type Answered, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
 import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import {
@@ -19,7 +20,7 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface AppendMessages {
+export interface AppendMessages extends Answered {
   readonly turnId: string;
   readonly messages: readonly Message[];
   readonly expectedMessageCount?: number | undefined;
@@ -33,19 +34,23 @@ export interface AppendMessages {
   readonly warnings?: readonly Warning[] | undefined;
 }
 
+export interface AppendedMessages extends BegunTurn {
+  readonly answer: ReadAnswer | undefined;
+}
+
 /** Adds messages to an open turn. */
 export async function appendMessages(
   deps: LedgerDeps,
-  key: WriteKey<BegunTurn>,
+  key: WriteKey<AppendedMessages>,
   command: AppendMessages,
   signal?: AbortSignal,
-): Promise<BegunTurn> {
-  const located = locate(command.messages, "messages");
-  const draft = await draftMessages(deps, located, signal);
+): Promise<AppendedMessages> {
+  const located = withAnswered(locate(command.messages, "messages"), command);
+  const drafted = await draftMessages(deps, located, signal);
   return deps.writer.write({
     key,
-    createdUs: draft.nowUs,
-    bytes: draft.bytes,
+    createdUs: drafted.nowUs,
+    bytes: drafted.bytes,
     signal,
     target: { kind: "turn", turnId: command.turnId, withMessages: false },
     plan: (found) => {
@@ -59,7 +64,8 @@ export async function appendMessages(
         );
       }
       const state = OpenState.parse(before.openStateJson);
-      extendState(state, located);
+      const draft = withCallIds(drafted, before.id, before.messageCount);
+      extendState(state, draft.located);
       const reported = reportedCalls(command, command);
       const { turn, calls } = withCalls(withMessages(before, draft, state), reported, draft.nowUs, "usage");
       return {
@@ -67,7 +73,12 @@ export async function appendMessages(
         calls,
         messages: messageRow(draft, turn, before.messageCount, state),
         pin: pinOf(turn, command.assembly),
-        answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: command.warnings ?? [] },
+        answer: {
+          turn: viewTurn(turn),
+          messageIds: draft.ids,
+          warnings: command.warnings ?? [],
+          answer: readAnswer(draft, command),
+        },
       };
     },
   });

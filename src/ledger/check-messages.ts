@@ -8,6 +8,8 @@ import type { OpenState } from "../thread/open-state.js";
 export interface LocatedMessage {
   readonly message: Message;
   readonly field: string;
+  /** Where the id of a part is that opens or answers something, if not where the message says. */
+  readonly pathOf?: (partIndex: number) => string;
 }
 
 type PartCase = PartContent["$case"];
@@ -23,6 +25,7 @@ const allowedParts: Readonly<Record<string, ReadonlySet<PartCase>>> = {
     "image",
     "file",
     "opaque",
+    "refusal",
   ]),
   [MessageRole.TOOL]: new Set<PartCase>(["toolResult"]),
 };
@@ -38,6 +41,7 @@ const fieldNames: Readonly<Record<PartCase, string>> = {
   image: "image",
   file: "file",
   opaque: "opaque",
+  refusal: "refusal",
 };
 
 /** Which parts may be in which message: needs nothing but the messages. */
@@ -71,7 +75,7 @@ export function extendState(state: OpenState, messages: readonly LocatedMessage[
   for (const located of messages) {
     checkRole(state, located);
     located.message.parts.forEach((part, index) => {
-      layPart(state, part.content!, `${located.field}.parts[${index}]`);
+      layPart(state, part.content!, `${located.field}.parts[${index}]`, located.pathOf?.(index));
     });
   }
 }
@@ -117,12 +121,12 @@ function requireNothingOpen(state: OpenState, field: string, role: string): void
   }
 }
 
-function layPart(state: OpenState, content: PartContent, field: string): void {
+function layPart(state: OpenState, content: PartContent, field: string, idPath?: string): void {
   const effect = itemOf(content);
   if (!effect) return;
   const { does, kind, id, forCallId } = effect;
   const part = `${field}.${fieldNames[content.$case]}`;
-  const path = `${part}.${kind === OpenItemKind.TOOL_CALL ? "call_id" : "approval_id"}`;
+  const path = idPath ?? `${part}.${kind === OpenItemKind.TOOL_CALL ? "call_id" : "approval_id"}`;
   if (does === "answers") answer(state, kind, id, path);
   else {
     if (forCallId && !state.wasSeen(OpenItemKind.TOOL_CALL, forCallId))

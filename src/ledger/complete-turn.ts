@@ -8,6 +8,7 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import { OpenState } from "../thread/open-state.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { type Answered, endOf, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
 import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
@@ -24,7 +25,7 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface CompleteTurn {
+export interface CompleteTurn extends Answered {
   readonly turnId: string;
   readonly status: TurnStatus;
   readonly result: AgentResult | undefined;
@@ -45,13 +46,12 @@ export async function completeTurn(
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
   const { warnings = [] } = command;
-  const located = locate(command.result?.messages ?? [], "result.messages");
-  const draft = await draftMessages(deps, located, signal);
-  const status = command.status === TurnStatus.UNSPECIFIED ? TurnStatus.COMPLETED : command.status;
+  const located = withAnswered(locate(command.result?.messages ?? [], "result.messages"), command);
+  const drafted = await draftMessages(deps, located, signal);
   const answer = await deps.writer.write({
     key,
-    createdUs: draft.nowUs,
-    bytes: draft.bytes,
+    createdUs: drafted.nowUs,
+    bytes: drafted.bytes,
     signal,
     target: { kind: "turn", turnId: command.turnId, withMessages: true },
     plan: (found) => {
@@ -59,7 +59,10 @@ export async function completeTurn(
       const { session } = found;
       if (!session) throw sessionNotFound(before.sessionId);
       const state = OpenState.parse(before.openStateJson);
-      extendState(state, located);
+      const draft = withCallIds(drafted, before.id, before.messageCount);
+      extendState(state, draft.located);
+      const status = endOf(command.status, command, state);
+      const read = readAnswer(draft, command);
       if (status !== TurnStatus.FAILED) requirePlace(before, found.parent, located.length);
       checkEnd(state, status, located.at(-1)?.field ?? "status");
       const written = withMessages(before, draft, state);
@@ -76,6 +79,7 @@ export async function completeTurn(
           headTurnId,
           branched: false,
           warnings,
+          answer: read,
         };
         return { turn: ended, messages: added, calls, answer };
       }
@@ -103,6 +107,7 @@ export async function completeTurn(
           headTurnId: headMove ? turn.id : headTurnId,
           branched,
           warnings,
+          answer: read,
         },
       };
     },

@@ -1,5 +1,5 @@
 import { HeadMoveCause } from "../domain/session.js";
-import { type AgentResult, emptyTurnDetails, TurnStatus } from "../domain/turn.js";
+import { type AgentResult, emptyTurnDetails, type ReadAnswer, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { TurnChange, TurnState } from "../storage/ledger/write-turns.js";
@@ -7,6 +7,7 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import type { BeginTurn, BegunTurn } from "./begin-turn.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { type Answered, endOf, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
 import { reportedCalls, withCalls } from "./model-calls.js";
 import {
   draftMessages,
@@ -22,7 +23,7 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface RecordTurn extends BeginTurn {
+export interface RecordTurn extends BeginTurn, Answered {
   readonly result: AgentResult | undefined;
   readonly status: TurnStatus;
 }
@@ -30,6 +31,7 @@ export interface RecordTurn extends BeginTurn {
 export interface RecordedTurn extends BegunTurn {
   readonly headTurnId: string;
   readonly branched: boolean;
+  readonly answer: ReadAnswer | undefined;
 }
 
 /** Writes a whole turn: the turn, its messages, the session's new head and the head log. */
@@ -39,10 +41,11 @@ export async function recordTurn(
   command: RecordTurn,
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
-  const located = [
+  const given = [
     ...locate(command.messages, "messages"),
     ...locate(command.result?.messages ?? [], "result.messages"),
   ];
+  const located = withAnswered(given, command);
   if (located.length === 0) {
     throw QuireError.field(
       "INVALID_FIELD",
@@ -50,17 +53,18 @@ export async function recordTurn(
       "is empty, and so is result.messages: a turn needs a message",
     );
   }
-  const draft = await draftMessages(deps, located, signal);
   const turnId = deps.ids.next();
+  const draft = withCallIds(await draftMessages(deps, located, signal), turnId, 0);
+  const read = readAnswer(draft, command);
   const { warnings = [] } = command;
-  const status = command.status === TurnStatus.UNSPECIFIED ? TurnStatus.COMPLETED : command.status;
 
   const plan = (found: TurnState): TurnChange<RecordedTurn> => {
     const { session, parent } = found;
     if (!session) throw sessionNotFound(command.session);
     guardParent(found, session, command.parentTurnId, command.onHeadMoved);
     const state = stateUnder(parent, command.abandonOpenItems);
-    extendState(state, located);
+    extendState(state, draft.located);
+    const status = endOf(command.status, command, state);
     checkEnd(state, status, located.at(-1)!.field);
     const details = command.details ?? emptyTurnDetails;
     const begun = newTurn(
@@ -92,6 +96,7 @@ export async function recordTurn(
           headTurnId: session.headTurnId ?? "",
           branched: false,
           warnings,
+          answer: read,
         },
       };
     }
@@ -115,6 +120,7 @@ export async function recordTurn(
         headTurnId: headMove ? turn.id : (session.headTurnId ?? ""),
         branched,
         warnings,
+        answer: read,
       },
     };
   };

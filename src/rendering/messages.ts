@@ -8,7 +8,8 @@ import {
   textPart,
 } from "../domain/message.js";
 import { defaultPromptTexts, fill, type PromptTexts } from "../domain/prompt-texts.js";
-import { approvalText, resultText, sentParts } from "./part-words.js";
+import { approvalText, type Family, familyOf, resultText, sentParts } from "./part-words.js";
+import { serverToolText } from "./server-tools.js";
 
 export * from "./part-words.js";
 
@@ -51,14 +52,16 @@ type OpenCall = { -readonly [key in keyof PairedCall]: PairedCall[key] } & {
 /**
  * Puts a conversation in the order of `Step`. A result belongs to the last call of its id that has none yet; one
  * without a call becomes the user's text, and a call without one gets an error that says so. Approvals become the
- * user's text after the results. `newId` is asked once for each call, in order.
+ * user's text after the results. `newId` is asked once for each call, in order. `family` is who the body is for: what tools of
+ * other providers did, and why others gave no answer, becomes text.
  */
 export function pairedCalls(
   messages: readonly Message[],
   newId: (callId: string) => string,
   texts: PromptTexts = defaultPromptTexts,
+  family?: Family,
 ): readonly Step[] {
-  const pairing = new Pairing(newId, texts);
+  const pairing = new Pairing(newId, texts, family);
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]!;
     if (message.role === MessageRole.ASSISTANT) pairing.assistant(message, index);
@@ -83,13 +86,14 @@ class Pairing {
   constructor(
     private readonly newId: (callId: string) => string,
     private readonly texts: PromptTexts,
+    private readonly family: Family | undefined,
   ) {
     const content = [{ content: { $case: "text" as const, value: { text: texts["no-result"] } } }];
     this.unanswered = { callId: "", content, isError: true };
   }
 
   assistant(message: Message, index: number): void {
-    const sent = sentParts(message);
+    const sent = this.inWords(sentParts(message));
     let calls: OpenCall[] | undefined;
     let after: Part[] | undefined;
     for (const { content } of sent) {
@@ -137,6 +141,23 @@ class Pairing {
       this.steps.push(...this.after);
       this.after = [];
     }
+  }
+
+  /** What only the provider that made it understands, in words for the others. */
+  private inWords(parts: readonly Part[]): readonly Part[] {
+    const isAsItIs = ({ content }: Part) => content?.$case !== "opaque" && content?.$case !== "refusal";
+    if (this.family === undefined || parts.every(isAsItIs)) return parts;
+    return parts.map((part) => {
+      const { content } = part;
+      const isOther = content && (content.$case === "opaque" || content.$case === "refusal");
+      if (!isOther || familyOf(content.value.provider) === this.family) return part;
+      if (content.$case === "refusal") {
+        const { reason, text } = content.value;
+        return textPart(fill(this.texts["body-refusal"], { reason, text }).trimEnd());
+      }
+      const text = serverToolText(this.texts, content.value);
+      return text === undefined ? part : textPart(text);
+    });
   }
 
   private opened(call: ToolCallPart, index: number): OpenCall {

@@ -11,9 +11,20 @@ import {
   type ToolResultPart,
 } from "../domain/message.js";
 import { fill, type PromptTexts } from "../domain/prompt-texts.js";
+import { asWritten } from "./as-written.js";
 
 /** Who understands a signature or opaque data. */
 export type Family = "anthropic" | "openai" | "google";
+
+/** The fields that parts carry from an answer: those of OpenAI's two formats are not the same. */
+export const responsesOrigin = "openai";
+export const chatOrigin = "openai-chat";
+
+/** What a provider said of a part besides its content, for a body that goes back to it. */
+export function ownFields(part: Part, origin: string): { readonly [key: string]: unknown } | undefined {
+  if (part.providerJson === undefined || part.provider !== origin) return undefined;
+  return parseObject(part.providerJson);
+}
 
 export function familyOf(provider: string): Family | undefined {
   if (provider === "anthropic" || provider === "openai" || provider === "google") return provider;
@@ -128,7 +139,8 @@ export function callArguments(call: ToolCallPart): { readonly [key: string]: unk
   if (argumentsJson === "" || argumentsJson === "{}") return {};
   let read = readArguments.get(call);
   if (read === undefined) {
-    read = parseObject(argumentsJson) ?? { _raw: argumentsJson };
+    const object = parseObject(argumentsJson);
+    read = object ? asWritten(object, argumentsJson) : { _raw: argumentsJson };
     readArguments.set(call, read);
   }
   return read;

@@ -2,6 +2,7 @@ import { maxBodyDepth, scanJson } from "../domain/json-scan.js";
 import type { Tool } from "../domain/workspace.js";
 import { renderAnthropic } from "./anthropic/body.js";
 import { validateAnthropic } from "./anthropic/validator.js";
+import { writeJson } from "./as-written.js";
 import { renderGemini } from "./gemini/body.js";
 import { validateGemini } from "./gemini/validator.js";
 import { type Family, familyOf } from "./messages.js";
@@ -54,7 +55,7 @@ export function renamedTools(format: BodyFormat, tools: readonly Tool[]): { [nam
 
 /** The bytes to post. */
 export function encodeBody(body: RenderedBody): Buffer {
-  return Buffer.from(JSON.stringify(body));
+  return Buffer.from(writeJson(body));
 }
 
 /** The provider's rules that a body breaks; none for one that the provider takes. */

@@ -2,6 +2,7 @@ import { type Offload, task } from "../offload/offload.js";
 import { keepEncoded } from "../thread/message-codec.js";
 import type { decodeRequest } from "./decode-request.js";
 import { heldMessages } from "./held-messages.js";
+import { asBuffer, reviveBuffers } from "./revive-buffers.js";
 import { malformed, type WireRequest } from "./wire-request.js";
 import { keepHash } from "./write-key.js";
 
@@ -19,27 +20,11 @@ export async function openLarge(offload: Offload, wire: WireRequest, signal: Abo
     bytes.buffer as ArrayBuffer,
   ]);
   if ("failure" in answer) throw malformed(method, new RangeError(answer.failure));
-  const request = revived(answer.request) as object;
+  const request = reviveBuffers(answer.request) as object;
   if (answer.hash) keepHash(request, Buffer.from(answer.hash));
   heldMessages(request).forEach((message, index) => {
     const parts = answer.encodedParts[index];
     if (parts) keepEncoded(message.parts, asBuffer(parts));
   });
   return request;
-}
-
-/** A clone has plain arrays of bytes where the decoder gives buffers. */
-function revived(value: unknown): unknown {
-  if (value instanceof Uint8Array) return asBuffer(value);
-  if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  const fields = value as Record<string, unknown>;
-  for (const key of Object.keys(fields)) {
-    const field = fields[key];
-    if (typeof field === "object" && field !== null) fields[key] = revived(field);
-  }
-  return value;
-}
-
-function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
-  return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
 }

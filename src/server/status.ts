@@ -54,6 +54,7 @@ export const codes: Readonly<Record<Reason, Code>> = {
   LIMIT_REACHED: Code.RESOURCE_EXHAUSTED,
   DATABASE_LOST: Code.UNAVAILABLE,
   COMMIT_OUTCOME_UNKNOWN: Code.UNAVAILABLE,
+  RESPONSE_UNREADABLE: Code.INVALID_ARGUMENT,
 };
 
 const domain = "quire.v1";

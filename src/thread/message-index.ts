@@ -47,6 +47,7 @@ const flagOf: Readonly<Record<PartContent["$case"], number>> = {
   image: MessageFlag.IMAGE,
   file: MessageFlag.FILE,
   opaque: MessageFlag.OPAQUE,
+  refusal: 0,
 };
 
 const answerFlags = MessageFlag.TOOL_RESULT | MessageFlag.APPROVAL_ANSWER;

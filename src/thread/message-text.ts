@@ -9,6 +9,7 @@ function textOf(part: Part, into: string[]): void {
   switch (content?.$case) {
     case "text":
     case "thinking":
+    case "refusal":
       into.push(content.value.text);
       break;
     case "toolCall":
@@ -77,6 +78,10 @@ export function approximateBytes(message: Message): number {
 }
 
 function inlineBytes(part: Part): number {
+  return (part.providerJson?.length ?? 0) + dataBytes(part);
+}
+
+function dataBytes(part: Part): number {
   const content = part.content;
   switch (content?.$case) {
     case "opaque":

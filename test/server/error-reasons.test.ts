@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { packageRoot } from "../../src/config/package-root.js";
 import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
 import { RecordTurnRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
+import { ProviderResponse } from "../../src/contract/gen/quire/v1/response.js";
 import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { QuireError } from "../../src/errors/quire-error.js";
@@ -110,6 +112,20 @@ const cases: { readonly [Key in Reason]: Case } = {
   INVALID_FIELD: refused(
     { fields: ["label", "metadata key"], metadata: { field: "label" } },
     async () => () => ledger.createSession({ label: "x".repeat(257), metadata: { "": "y" } }),
+  ),
+  RESPONSE_UNREADABLE: refused(
+    { fields: ["response.body"], metadata: { field: "response.body", path: "content[0].text" } },
+    async ({ session, head }) =>
+      () =>
+        ledger.recordTurn({
+          session,
+          parentTurnId: head,
+          messages: [user("Hello.")],
+          response: ProviderResponse.create({
+            format: BodyFormat.ANTHROPIC_MESSAGES,
+            body: Buffer.from('{"content":[{"type":"text"}]}'),
+          }),
+        }),
   ),
   MALFORMED_REQUEST: refused(
     { metadata: { method: "RecordTurn" } },

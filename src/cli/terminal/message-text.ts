@@ -45,6 +45,8 @@ function partText({ content }: Part): string {
       return `[file: ${[content.value.name, sourceText(content.value)].filter(Boolean).join(", ")}]`;
     case "opaque":
       return `[${content.value.provider} ${content.value.kind}: ${content.value.data.length} bytes]`;
+    case "refusal":
+      return `[no answer: ${content.value.reason}] ${content.value.text}`.trimEnd();
     default:
       return "";
   }

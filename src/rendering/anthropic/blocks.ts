@@ -13,17 +13,31 @@ export const anthropicImageTypes: ReadonlySet<string> = new Set([
   "image/webp",
 ]);
 
+/** Calls of tools that the provider runs itself. */
+const serverCalls = ["server_tool_use", "mcp_tool_use"];
 const media = ["text", "image", "document", "search_result"];
 const placesOf: Readonly<Record<BlockPlace, ReadonlySet<string>>> = {
   system: new Set(["text"]),
   tool_result: new Set([...media, "tool_reference", "browser_state"]),
   user: new Set([...media, "tool_result", "container_upload"]),
-  assistant: new Set(["text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "compaction"]),
+  assistant: new Set([
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    ...serverCalls,
+    "container_upload",
+    "compaction",
+  ]),
 };
 
 /** Results of tools that the provider runs itself; they stand in the assistant's message. */
 export function isServerResult(type: unknown): boolean {
   return typeof type === "string" && type.endsWith("_tool_result");
+}
+
+export function isServerCall(type: unknown): boolean {
+  return typeof type === "string" && serverCalls.includes(type);
 }
 
 export function isThinking(type: unknown): boolean {

@@ -25,7 +25,8 @@ export function renderAnthropic(input: RenderInput): RenderedBody {
   const names = new ToolNames(input.tools, anthropicToolName);
   const { texts = defaultPromptTexts } = input;
   const writer = new ConversationWriter(names, texts);
-  for (const step of pairedCalls(input.messages, callIds(anthropicCallId), texts)) writer.add(step);
+  for (const step of pairedCalls(input.messages, callIds(anthropicCallId), texts, "anthropic"))
+    writer.add(step);
   const messages = writer.finish();
   const tools: Block[] = names.declared.map((tool) => {
     const declared: Record<string, unknown> = { name: names.of(tool.name) };
@@ -33,6 +34,15 @@ export function renderAnthropic(input: RenderInput): RenderedBody {
     declared.input_schema = anthropicInputSchema(tool);
     return declared;
   });
+  // Calls in the conversation are refused without tools, even where none may be used any more.
+  const gone = tools.length === 0 ? calledTools(messages) : [];
+  for (const name of gone) {
+    tools.push({
+      name,
+      description: texts["body-tool-gone"],
+      input_schema: { type: "object", properties: {} },
+    });
+  }
   const system: Block | undefined = hasText(input.system) ? { type: "text", text: input.system } : undefined;
   placeMarkers(input.breakpoints, tools.at(-1), system, writer);
 
@@ -45,9 +55,19 @@ export function renderAnthropic(input: RenderInput): RenderedBody {
   }
   if (thinking !== undefined) Object.assign(body, thinking);
   if (tools.length > 0) body.tools = tools;
+  if (gone.length > 0) body.tool_choice = { type: "none" };
   if (system !== undefined) body.system = system.cache_control === undefined ? system.text : [system];
   body.messages = messages;
   return body;
+}
+
+/** The names of the tools that a conversation calls, in order. */
+function calledTools(messages: readonly WrittenMessage[]): readonly string[] {
+  const names = new Set<string>();
+  for (const { content } of messages) {
+    for (const { type, name } of content) if (type === "tool_use") names.add(name as string);
+  }
+  return [...names];
 }
 
 /** The fields that make the model think; undefined where it is not to, or could not. */

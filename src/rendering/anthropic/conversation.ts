@@ -1,5 +1,6 @@
 import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { asWritten } from "../as-written.js";
 import { BodyProblems } from "../body-problems.js";
 import {
   callArguments,
@@ -10,6 +11,7 @@ import {
   imageText,
   isTextType,
   mediaTypeOf,
+  ownFields,
   parseObject,
   type Step,
   systemText,
@@ -20,6 +22,7 @@ import {
   type BlockPlace,
   checkBlock,
   isHttps,
+  isServerCall,
   isServerResult,
   isThinking,
 } from "./blocks.js";
@@ -66,7 +69,10 @@ export class ConversationWriter {
   }
 
   finish(): readonly WrittenMessage[] {
-    if (this.pending.length > 0) this.endAssistant();
+    const isPaused = isServerCall(this.pending.at(-1)?.type);
+    if (this.pending.length > 0) this.endAssistant(isPaused);
+    // The provider paused while a tool of its own ran, and goes on from there.
+    if (isPaused) return this.messages;
     const last = this.messages.at(-1);
     if (last?.role !== "user") {
       this.say(
@@ -87,13 +93,15 @@ export class ConversationWriter {
 
   private assistant({ parts, calls, index }: Extract<Step, { role: "assistant" }>): void {
     let nextCall = 0;
-    for (const { content } of parts) {
+    for (const part of parts) {
+      const { content } = part;
       if (content === undefined) continue;
       let block: Block | undefined;
       if (content.$case === "toolCall") {
         const { call, id } = calls[nextCall++]!;
         block = { type: "tool_use", id, name: this.names.of(call.name), input: callArguments(call) };
       } else block = assistantBlock(this.texts, content);
+      if (block !== undefined) Object.assign(block, ownFields(part, "anthropic"));
       if (block === undefined) continue;
       this.pending.push(block);
       this.pendingOrigins.push(index);
@@ -111,13 +119,13 @@ export class ConversationWriter {
   }
 
   /** Writes what the assistant said, without what the API refuses there: thinking at the end, halves of server calls. */
-  private endAssistant(): void {
+  private endAssistant(isPaused = false): void {
     let content = this.pending;
     let origins = this.pendingOrigins;
     this.pending = [];
     this.pendingOrigins = [];
     if (this.hasOpaque) {
-      const halves = halvesOf(content);
+      const halves = halvesOf(isPaused ? content.slice(0, -1) : content);
       origins = origins.filter((_, at) => !halves.has(content[at]!));
       content = content.filter((block) => !halves.has(block));
       this.hasOpaque = false;
@@ -185,10 +193,14 @@ function opaqueBlock({ provider, kind, data }: OpaquePart, place: BlockPlace): B
   const isRedacted = kind === "redacted_thinking" && place === "assistant";
   const parsed = parseObject(text) ?? (isRedacted ? { type: "redacted_thinking", data: text } : undefined);
   if (parsed === undefined || parsed.type === "tool_use" || parsed.type === "tool_result") return undefined;
-  const { cache_control: _, ...block } = parsed;
+  const block = parsed.cache_control === undefined ? asWritten(parsed, text) : withoutMarker(parsed);
   const problems = new BodyProblems();
   checkBlock(problems, block, "", place);
   return problems.found.length === 0 ? block : undefined;
+}
+
+function withoutMarker({ cache_control: _, ...block }: Block): Block {
+  return block;
 }
 
 function resultBlock(texts: PromptTexts, id: string, { content, isError }: ToolResultPart): Block {
@@ -251,7 +263,7 @@ function halvesOf(blocks: readonly Block[]): ReadonlySet<Block> {
   const open = new Map<unknown, Block>();
   const halves = new Set<Block>();
   for (const block of blocks) {
-    if (block.type === "server_tool_use") {
+    if (isServerCall(block.type)) {
       const same = open.get(block.id);
       if (same !== undefined) halves.add(same);
       open.set(block.id, block);

@@ -1,7 +1,7 @@
 import { type BodyProblems, wordOf } from "../body-problems.js";
 import { hasText } from "../messages.js";
 import { isObject, type JsonObject } from "../schema-dialect.js";
-import { checkBlock, isServerResult, isThinking } from "./blocks.js";
+import { checkBlock, isServerCall, isServerResult, isThinking } from "./blocks.js";
 import type { ClaudeRules } from "./models.js";
 
 /** Neighbouring messages of one role, which the API takes for one. */
@@ -84,7 +84,8 @@ function checkEnd(
     );
   }
   const last = turns.at(-1);
-  if (last?.role !== "assistant") return;
+  // A message that the provider paused in is taken up again.
+  if (last?.role !== "assistant" || isServerCall(last.blocks.at(-1)?.block.type)) return;
   const path = last.blocks.at(-1)?.path ?? "messages";
   const isManual = isObject(body.thinking) && body.thinking.type === "enabled";
   if (!rules.takesPrefill || isManual) {
@@ -108,9 +109,9 @@ function checkCalls(problems: BodyProblems, turns: readonly Turn[]): void {
     for (const { block, path } of turn.blocks) {
       const { type, id } = block;
       if (isServerResult(type) && !served.delete(block.tool_use_id)) {
-        problems.add("server_result_unexpected", path, `each ${type} needs its server_tool_use before it`);
+        problems.add("server_result_unexpected", path, `each ${type} needs its call before it`);
       }
-      if (type === "server_tool_use") served.set(id, path);
+      if (isServerCall(type)) served.set(id, path);
       if (type !== "tool_use") continue;
       problems.check(!seen.has(id), "tool_use_id_duplicate", `${path}.id`, "tool_use ids must be unique");
       seen.add(id);
@@ -127,7 +128,7 @@ function checkCalls(problems: BodyProblems, turns: readonly Turn[]): void {
       problems.add(
         "server_result_missing",
         path,
-        `server_tool_use ${wordOf(id)} has no result in its message`,
+        `the provider's call ${wordOf(id)} has no result in its message`,
       );
     }
   });

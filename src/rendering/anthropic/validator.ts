@@ -28,8 +28,23 @@ export function validateAnthropic(body: unknown): BodyProblem[] {
   checkToolChoice(problems, body, names);
   checkSystem(problems, body.system);
   checkTurns(problems, body, rules);
+  const needsTools = names.size === 0 && holdsCalls(body.messages);
+  const noTools = "requests with tool_use or tool_result blocks must define tools";
+  problems.check(!needsTools, "tools_missing", "tools", noTools);
   checkMarkers(problems, body);
   return problems.found;
+}
+
+function holdsCalls(messages: unknown): boolean {
+  if (!Array.isArray(messages)) return false;
+  return messages.some(
+    (message: unknown) =>
+      isObject(message) &&
+      Array.isArray(message.content) &&
+      message.content.some(
+        (block: unknown) => isObject(block) && /^tool_(use|result)$/.test(wordOf(block.type)),
+      ),
+  );
 }
 
 function checkThinking(problems: BodyProblems, body: JsonObject, rules: ClaudeRules): void {

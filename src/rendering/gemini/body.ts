@@ -23,7 +23,7 @@ export function renderGemini(input: RenderInput): RenderedBody {
   const names = new ToolNames(input.tools, geminiToolName);
   const { texts = defaultPromptTexts } = input;
   const writer = new ContentsWriter(names, isSigning, texts);
-  for (const step of pairedCalls(input.messages, callIds(geminiCallId), texts)) writer.add(step);
+  for (const step of pairedCalls(input.messages, callIds(geminiCallId), texts, "google")) writer.add(step);
 
   const body: Record<string, unknown> = {};
   if (hasText(input.system)) body.systemInstruction = { parts: [{ text: input.system }] };

@@ -1,5 +1,13 @@
-import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../../domain/message.js";
+import type {
+  FilePart,
+  ImagePart,
+  OpaquePart,
+  PartContent,
+  ToolCallPart,
+  ToolResultPart,
+} from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { asWritten } from "../as-written.js";
 import { BodyProblems, wordOf } from "../body-problems.js";
 import {
   callArguments,
@@ -9,6 +17,7 @@ import {
   imageText,
   isTextType,
   mediaTypeOf,
+  ownFields,
   type PairedCall,
   parseObject,
   resultText,
@@ -42,6 +51,7 @@ export class ContentsWriter {
   private pending: JsonObject[] = [];
   private hasSaid = false;
   private hasCalled = false;
+  private readonly withoutId = new Set<ToolCallPart>();
 
   /** `isSigning`: the model demands signatures on calls, and takes media in results. */
   constructor(
@@ -76,10 +86,12 @@ export class ContentsWriter {
 
   private model({ parts, calls }: Extract<Step, { role: "assistant" }>): void {
     let nextCall = 0;
-    for (const { content } of parts) {
+    for (const given of parts) {
+      const { content } = given;
       if (content === undefined) continue;
       const isCall = content.$case === "toolCall";
-      const part = isCall ? this.callPart(calls[nextCall++]!) : modelPart(this.texts, content);
+      const own = ownFields(given, "google");
+      const part = isCall ? this.callPart(calls[nextCall++]!, own) : modelPart(this.texts, content, own);
       if (part === undefined) continue;
       this.pending.push(part);
       this.hasSaid ||= isCall || (part.thought !== true && part.text !== "");
@@ -87,14 +99,20 @@ export class ContentsWriter {
   }
 
   /** The first call of a step must be signed, even where another provider's model made it. */
-  private callPart({ call, id }: PairedCall): JsonObject {
+  private callPart({ call, id: given }: PairedCall, own: JsonObject = {}): JsonObject {
+    const { id: noId, ...more } = own;
+    // It came without an id, and its response goes without one, too.
+    const id = noId === null ? undefined : given;
+    if (id === undefined) this.withoutId.add(call);
     const functionCall = { id, name: this.names.of(call.name), args: callArguments(call) };
     const isFirst = !this.hasCalled;
     this.hasCalled = true;
     if (call.signature !== "" && isSignature(call.signature)) {
-      return { functionCall, thoughtSignature: call.signature };
+      return { functionCall, thoughtSignature: call.signature, ...more };
     }
-    return isFirst && this.isSigning ? { functionCall, thoughtSignature: noSignature } : { functionCall };
+    return isFirst && this.isSigning
+      ? { functionCall, thoughtSignature: noSignature, ...more }
+      : { functionCall, ...more };
   }
 
   /** All the responses, then the media that older models take only beside them. */
@@ -102,7 +120,7 @@ export class ContentsWriter {
     const beside: JsonObject[] = [];
     for (const { call, id, result } of calls) {
       const functionResponse: Record<string, unknown> = {
-        id,
+        ...(this.withoutId.has(call) ? {} : { id }),
         name: this.names.of(call.name),
         response: responseOf(this.texts, result),
       };
@@ -174,11 +192,15 @@ function userPart(texts: PromptTexts, content: PartContent, isSystem: boolean): 
   }
 }
 
-/** The model's pictures and files are named in words; its own come back as opaque data. */
-function modelPart(texts: PromptTexts, content: PartContent): JsonObject | undefined {
+/** Pictures and files of other models are named in words. */
+function modelPart(
+  texts: PromptTexts,
+  content: PartContent,
+  own: JsonObject | undefined,
+): JsonObject | undefined {
   switch (content.$case) {
     case "text":
-      return hasText(content.value.text) ? { text: content.value.text } : undefined;
+      return hasText(content.value.text) ? { text: content.value.text, ...partFields(own) } : undefined;
     case "thinking": {
       const { text, signature, provider } = content.value;
       if (familyOf(provider) !== "google") return undefined;
@@ -189,19 +211,34 @@ function modelPart(texts: PromptTexts, content: PartContent): JsonObject | undef
     case "opaque":
       return opaquePart(content.value, "model");
     case "image":
-      return { text: imageText(texts, content.value) };
+      return (own && madeMedia(content.value, own)) ?? { text: imageText(texts, content.value) };
     case "file":
-      return { text: fileText(texts, content.value) };
+      return (own && madeMedia(content.value, own)) ?? { text: fileText(texts, content.value) };
     default:
       return undefined;
   }
 }
 
+/** What goes back with a part: not what the whole candidate said. */
+function partFields(own: JsonObject | undefined): JsonObject | undefined {
+  if (own?.candidate === undefined) return own;
+  const { candidate: _, ...fields } = own;
+  return fields;
+}
+
+/** Media that the model made itself. */
+function madeMedia({ source, mediaType }: ImagePart | FilePart, own: JsonObject): JsonObject | undefined {
+  if (source?.$case !== "data") return undefined;
+  return { inlineData: { mimeType: mediaType, data: source.value.toString("base64") }, ...own };
+}
+
 /** A part that the provider made, as it was; nothing where it is not one, or belongs to the pairs of calls. */
 function opaquePart({ provider, data }: OpaquePart, role: WrittenContent["role"]): JsonObject | undefined {
   if (familyOf(provider) !== "google") return undefined;
-  const part = parseObject(data.toString("utf8"));
-  if (part === undefined) return undefined;
+  const text = data.toString("utf8");
+  const read = parseObject(text);
+  if (read === undefined) return undefined;
+  const part = asWritten(read, text);
   if (fieldOf(part, "functionCall") !== undefined || fieldOf(part, "functionResponse") !== undefined) {
     return undefined;
   }

@@ -1,6 +1,14 @@
-import type { FilePart, Part, PartContent } from "../../domain/message.js";
+import type { FilePart, Part, PartContent, ToolCallPart } from "../../domain/message.js";
 import { defaultPromptTexts, fill, type PromptTexts } from "../../domain/prompt-texts.js";
-import { hasText, imageText, type PairedCall, pairedCalls, type Step } from "../messages.js";
+import {
+  chatOrigin,
+  hasText,
+  imageText,
+  ownFields,
+  type PairedCall,
+  pairedCalls,
+  type Step,
+} from "../messages.js";
 import {
   argumentsText,
   CacheMarks,
@@ -19,6 +27,7 @@ import {
 } from "../openai/content.js";
 import { openaiParameters } from "../openai/schema.js";
 import type { RenderedBody, RenderInput } from "../render-input.js";
+import { serverToolText } from "../server-tools.js";
 import { callIds, openaiToolName, ToolNames } from "../tool-names.js";
 import { chatMostCalls, chatMostTools, chatPartProblems } from "./validator.js";
 
@@ -28,6 +37,8 @@ interface ChatMessage {
   readonly role: string;
   readonly tool_call_id?: string;
   content: string | ChatPart[] | null;
+  readonly refusal?: string;
+  readonly annotations?: unknown;
   readonly tool_calls?: readonly unknown[];
 }
 
@@ -41,7 +52,7 @@ export function renderOpenaiChat(input: RenderInput): RenderedBody {
   const { texts = defaultPromptTexts } = input;
   const conversation = new ChatConversation(names, new CacheMarks<ChatMessage>(input.breakpoints), texts);
   if (hasText(input.system)) conversation.add(-1, { role: "system", content: input.system });
-  const steps = pairedCalls(input.messages, callIds(openaiCallId), texts);
+  const steps = pairedCalls(input.messages, callIds(openaiCallId), texts, "openai");
   for (const step of steps) conversation.addStep(step);
   const messages = conversation.finished();
 
@@ -68,6 +79,9 @@ export function renderOpenaiChat(input: RenderInput): RenderedBody {
   body.messages = messages;
   return body;
 }
+
+/** What a server said of its calls besides, by call. */
+type OwnCalls = Map<ToolCallPart, ChatPart | undefined>;
 
 class ChatConversation {
   isMarked = false;
@@ -106,8 +120,15 @@ class ChatConversation {
   private addAssistant({ index, parts, calls }: Step & { readonly role: "assistant" }): void {
     const said: Part[] = [];
     const shown: ChatPart[] = [];
+    const own: OwnCalls = new Map();
+    const more: { refusal?: string; annotations?: unknown } = {};
     for (const part of parts) {
-      const kind = part.content?.$case;
+      const { content } = part;
+      const kind = content?.$case;
+      const fields = ownFields(part, chatOrigin);
+      if (fields?.annotations !== undefined) more.annotations = fields.annotations;
+      if (kind === "refusal" && hasText(content.value.text)) more.refusal = content.value.text;
+      if (kind === "toolCall") own.set(content.value, fields);
       if (kind === "text" || kind === "opaque") said.push(part);
       else if (kind === "image" || kind === "file") {
         const text = fill(this.texts["body-assistant-media"], { kind: this.texts[`body-kind-${kind}`] });
@@ -116,20 +137,24 @@ class ChatConversation {
     }
     let content = contentOf(this.texts, said, "assistant") ?? null;
     for (let from = 0; from < calls.length; from += chatMostCalls) {
-      this.addCalls(index, content, calls.slice(from, from + chatMostCalls));
+      const isFirst = from === 0;
+      const head: ChatMessage = { role: "assistant", content, ...(isFirst ? more : {}) };
+      this.addCalls(index, head, calls.slice(from, from + chatMostCalls), own);
       content = null;
     }
-    if (content !== null) this.add(index, { role: "assistant", content });
+    if (calls.length === 0 && (content !== null || more.refusal !== undefined))
+      this.add(index, { role: "assistant", content, ...more });
     if (shown.length > 0) this.add(index, { role: "user", content: shown });
   }
 
-  private addCalls(index: number, content: ChatMessage["content"], calls: readonly PairedCall[]): void {
+  private addCalls(index: number, head: ChatMessage, calls: readonly PairedCall[], own: OwnCalls): void {
     const toolCalls = calls.map((paired) => ({
+      ...own.get(paired.call),
       id: paired.id,
       type: "function",
       function: { name: this.names.of(paired.call.name), arguments: argumentsText(paired) },
     }));
-    this.add(index, { role: "assistant", content, tool_calls: toolCalls });
+    this.add(index, { ...head, tool_calls: toolCalls });
     const shown: ChatPart[] = [];
     let shownIndex = index;
     for (const { id, call, result, resultIndex } of calls) {
@@ -179,7 +204,7 @@ function chatParts(texts: PromptTexts, { content }: Part, role: string): readonl
     case "file":
       return [chatFile(texts, content.value, role)];
     case "opaque":
-      return ownPart(content, role);
+      return ownPart(texts, content, role);
     default:
       return [];
   }
@@ -196,8 +221,15 @@ function chatFile(texts: PromptTexts, file: FilePart, role: string): ChatPart {
   return { type: "text", text: fileInWords(texts, file) };
 }
 
-function ownPart(content: PartContent & { readonly $case: "opaque" }, role: string): readonly ChatPart[] {
+function ownPart(
+  texts: PromptTexts,
+  content: PartContent & { readonly $case: "opaque" },
+  role: string,
+): readonly ChatPart[] {
   if (content.value.kind === "reasoning") return [];
+  // What the Responses' own tools did has no place here but in words.
+  const text = serverToolText(texts, content.value);
+  if (text !== undefined) return [{ type: "text", text }];
   const own = ownOpaque(content);
   return own && chatPartProblems(own, role).length === 0 ? [own] : [];
 }

@@ -1,6 +1,14 @@
 import type { PartContent, ThinkingPart } from "../../domain/message.js";
 import { defaultPromptTexts, fill, type PromptTexts } from "../../domain/prompt-texts.js";
-import { familyOf, hasText, type PairedCall, pairedCalls, type Step } from "../messages.js";
+import {
+  familyOf,
+  hasText,
+  ownFields,
+  type PairedCall,
+  pairedCalls,
+  responsesOrigin,
+  type Step,
+} from "../messages.js";
 import {
   argumentsText,
   CacheMarks,
@@ -13,7 +21,7 @@ import {
 } from "../openai/content.js";
 import { openaiParameters } from "../openai/schema.js";
 import type { RenderedBody, RenderInput } from "../render-input.js";
-import type { JsonObject } from "../schema-dialect.js";
+import { isObject, type JsonObject } from "../schema-dialect.js";
 import { callIds, openaiToolName, ToolNames } from "../tool-names.js";
 import { type Carrier, contentOf, inputParts, mark, outputOf } from "./content.js";
 import { itemProblems, leastOutputTokens, standsAlone } from "./validator.js";
@@ -32,7 +40,8 @@ export function renderOpenaiResponses(input: RenderInput): RenderedBody {
   if (hasText(input.system) && !instructed) {
     conversation.add(-1, { role: "developer", content: input.system });
   }
-  for (const step of pairedCalls(input.messages, callIds(openaiCallId), texts)) conversation.addStep(step);
+  for (const step of pairedCalls(input.messages, callIds(openaiCallId), texts, "openai"))
+    conversation.addStep(step);
   const items = conversation.finished();
 
   const body: Record<string, unknown> = { model: input.model, store: false };
@@ -102,30 +111,33 @@ class Conversation {
   private addAssistant({ index, parts, calls }: Step & { readonly role: "assistant" }): void {
     const shown: JsonObject[] = [];
     let thoughts: JsonObject[] = [];
-    let texts: string[] = [];
+    let said = new Said();
     let called = 0;
     const endText = () => {
-      if (texts.length > 0) this.push({ role: "assistant", content: saidContent(texts) });
-      texts = [];
+      const message = said.message();
+      if (message !== undefined) this.push(this.withNewId(message));
+      said = new Said();
     };
-    for (const { content } of parts) {
+    for (const part of parts) {
+      const { content } = part;
       if (content === undefined) continue;
       const thought = thoughtItem(content);
       if (thought !== undefined) {
         if (this.isNew(thought)) thoughts.push(thought);
         continue;
       }
+      const own = ownFields(part, responsesOrigin);
       const item =
-        content.$case === "toolCall" ? this.callItem(calls[called++]!) : this.standingItem(content);
-      const text = content.$case === "text" && hasText(content.value.text) ? content.value.text : undefined;
+        content.$case === "toolCall" ? this.callItem(calls[called++]!, own) : this.standingItem(content);
+      const text = saidPart(content);
       if (item !== undefined || text !== undefined) {
-        if (item !== undefined || thoughts.length > 0) endText();
+        if (item !== undefined || thoughts.length > 0 || !said.takes(own)) endText();
         for (const before of thoughts) this.push(before);
       }
       // Reasoning stays with what it led to: it goes where that goes.
       if (followsReasoning(content)) thoughts = [];
       if (item !== undefined) this.push(item);
-      if (text !== undefined) texts.push(text);
+      if (text !== undefined) said.add(text, own);
       if (content.$case === "image" || content.$case === "file") {
         const kind = this.words[`body-kind-${content.$case}`];
         const named = fill(this.words["body-assistant-media"], { kind });
@@ -144,13 +156,21 @@ class Conversation {
     if (shown.length > 0) this.add(index, { role: "user", content: shown });
   }
 
-  private callItem(paired: PairedCall): JsonObject {
-    return {
+  private callItem(paired: PairedCall, own: JsonObject = {}): JsonObject {
+    return this.withNewId({
       type: "function_call",
+      ...own,
       call_id: paired.id,
       name: this.names.of(paired.call.name),
       arguments: argumentsText(paired),
-    };
+    });
+  }
+
+  /** The item, without its id where another item of the body has that already. */
+  private withNewId(item: JsonObject): JsonObject {
+    if (this.isNew(item)) return item;
+    const { id: _, ...rest } = item;
+    return rest;
   }
 
   /** What OpenAI made besides words and calls, such as a web search, unchanged. */
@@ -179,7 +199,7 @@ class Conversation {
 function followsReasoning(content: PartContent): boolean {
   const { $case: kind } = content;
   if (kind === "opaque") return familyOf(content.value.provider) === "openai";
-  return kind === "text" || kind === "image" || kind === "file" || kind === "toolCall";
+  return ["text", "refusal", "image", "file", "toolCall"].includes(kind);
 }
 
 /** Reasoning as OpenAI gave it; undefined for what is not OpenAI's or cannot be read again. */
@@ -196,6 +216,39 @@ function signedThought({ provider, signature, text }: ThinkingPart): JsonObject 
   return { type: "reasoning", summary, encrypted_content: signature };
 }
 
-function saidContent(texts: readonly string[]): string | JsonObject[] {
-  return texts.length === 1 ? texts[0]! : texts.map((text) => ({ type: "output_text", text }));
+/** What an assistant said, as a part of its message. */
+function saidPart(content: PartContent): JsonObject | undefined {
+  if (content.$case === "text" && hasText(content.value.text)) {
+    return { type: "output_text", text: content.value.text };
+  }
+  if (content.$case === "refusal" && hasText(content.value.text)) {
+    return { type: "refusal", refusal: content.value.text };
+  }
+  return undefined;
+}
+
+/** One message of the assistant, with the fields of the item that it was, if OpenAI made it. */
+class Said {
+  private readonly parts: JsonObject[] = [];
+  private head: JsonObject | undefined;
+
+  /** Whether the next part stands in the same message. */
+  takes(own: JsonObject | undefined): boolean {
+    if (this.parts.length === 0) return true;
+    return own?.message === undefined && (own !== undefined) === (this.head !== undefined);
+  }
+
+  add(part: JsonObject, own: JsonObject | undefined): void {
+    const { message, ...fields } = own ?? {};
+    if (this.parts.length === 0 && own !== undefined) this.head = isObject(message) ? message : {};
+    this.parts.push({ ...part, ...fields });
+  }
+
+  message(): JsonObject | undefined {
+    const { parts, head } = this;
+    if (parts.length === 0) return undefined;
+    if (head !== undefined) return { type: "message", ...head, role: "assistant", content: parts };
+    const only = parts.length === 1 && parts[0]!.type === "output_text" ? parts[0] : undefined;
+    return { role: "assistant", content: only ? only.text : parts };
+  }
 }

@@ -43,6 +43,12 @@ const standing: ReadonlySet<string> = new Set(
   `web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call
   compaction`.split(/\s+/),
 );
+/** The same, of kinds that can also come from elsewhere. */
+const madeToo: ReadonlySet<string> = new Set(
+  "mcp_approval_request tool_search_call tool_search_output additional_tools program program_output".split(
+    " ",
+  ),
+);
 const otherItems: ReadonlySet<string> = new Set(
   `item_reference mcp_approval_request mcp_approval_response tool_search_call tool_search_output additional_tools
   compaction_trigger program program_output`.split(/\s+/),
@@ -91,7 +97,12 @@ export function inputPartProblems(part: unknown, role: string): BodyProblem[] {
 
 /** Whether an item is something that a model made and that needs no answer. */
 export function standsAlone({ type }: JsonObject): boolean {
-  return standing.has(type as string);
+  return standing.has(type as string) || madeToo.has(type as string);
+}
+
+/** Whether an item of this type waits for an answer of the client. */
+export function isCall(type: string): boolean {
+  return calls.has(type);
 }
 
 function checkTools(tools: unknown, problems: BodyProblems): void {

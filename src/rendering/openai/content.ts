@@ -1,6 +1,7 @@
 import { sha256 } from "../../domain/hash.js";
 import type { FilePart, ImagePart, PartContent, ToolResultPart } from "../../domain/message.js";
 import { fill, type PromptTexts } from "../../domain/prompt-texts.js";
+import { asWritten } from "../as-written.js";
 import {
   familyOf,
   fileText,
@@ -117,7 +118,9 @@ export function fileInWords(texts: PromptTexts, file: FilePart): string {
 /** OpenAI's own data, as it was given; undefined for what is another's or cannot be sent. */
 export function ownOpaque(content: PartContent): { readonly [key: string]: unknown } | undefined {
   if (content.$case !== "opaque" || familyOf(content.value.provider) !== "openai") return undefined;
-  return parseObject(content.value.data.toString("utf8"));
+  const text = content.value.data.toString("utf8");
+  const own = parseObject(text);
+  return own && asWritten(own, text);
 }
 
 /** A call's arguments as the model wrote them, or as JSON where they are not a JSON object. */

@@ -32,6 +32,14 @@ import { afterCalls, afterTurn } from "./after-turn.js";
 import { callWarnings } from "./call-warnings.js";
 import { messagesWithContext, resultWithContext, turnWithContext } from "./with-context.js";
 import { withParentCapsule } from "./with-parent-capsule.js";
+import { detailsWith, readAnswering, resultWith } from "./with-response.js";
+
+const noAssembly = async () => undefined;
+
+/** The assembly that an open turn began with. */
+function assemblyOf({ threads }: LedgerDeps, tenantId: string, turnId: string) {
+  return async () => (await threads.findTurn(tenantId, turnId))?.assemblyId ?? undefined;
+}
 
 /** LedgerService: each RPC is one command of the ledger, or of the assembly where it makes summaries. */
 export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Service<LedgerServiceDefinition> {
@@ -54,6 +62,7 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
       unaliasSession: ({ alias }, { key }) => unaliasSession(ledger, key, alias),
       recordTurn: async (request, { key, tenantId, signal }) => {
         const { parentTurnId = "" } = request;
+        const { teaches, ...read } = await readAnswering(assembly, tenantId, request, noAssembly, signal);
         const context = await turnWithContext(assembly, key, request);
         const more = await callWarnings(
           assembly,
@@ -61,8 +70,15 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
           request.result,
           async () => (await ledger.threads.findHead(tenantId, request.session))?.session.id,
         );
-        const command = { ...context, parentTurnId, warnings: [...(context.warnings ?? []), ...more] };
-        const calls = reportedCalls(command.result ?? {}, command);
+        const command = {
+          ...context,
+          ...read,
+          parentTurnId,
+          details: detailsWith(context.details, read),
+          result: resultWith(request.result, read),
+          warnings: [...(context.warnings ?? []), ...more, ...read.warnings],
+        };
+        const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await recordTurn(ledger, key, command, signal), calls);
       },
       beginTurn: async (request, { key, signal }) => {
@@ -71,12 +87,22 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         return beginTurn(ledger, key, command, signal);
       },
       appendMessages: async (request, { key, tenantId, signal }) => {
-        const command = await messagesWithContext(assembly, key, request);
+        const turnAssembly = assemblyOf(ledger, tenantId, request.turnId);
+        const { teaches, ...read } = await readAnswering(assembly, tenantId, request, turnAssembly, signal);
+        const context = await messagesWithContext(assembly, key, request);
+        const command = {
+          ...context,
+          ...read,
+          usage: request.usage ?? read.modelAnswer?.usage,
+          warnings: [...(context.warnings ?? []), ...read.warnings],
+        };
         const answer = await appendMessages(ledger, key, command, signal);
-        afterCalls(assembly, tenantId, answer.turn!, reportedCalls(command, command));
+        if (teaches) afterCalls(assembly, tenantId, answer.turn!, reportedCalls(command, command));
         return answer;
       },
       completeTurn: async (request, { key, tenantId, signal }) => {
+        const turnAssembly = assemblyOf(ledger, tenantId, request.turnId);
+        const { teaches, ...read } = await readAnswering(assembly, tenantId, request, turnAssembly, signal);
         const context = await resultWithContext(assembly, key, request);
         const more = await callWarnings(
           assembly,
@@ -84,8 +110,13 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
           request.result,
           async () => (await ledger.threads.findTurn(tenantId, request.turnId))?.sessionId,
         );
-        const command = { ...context, warnings: [...(context.warnings ?? []), ...more] };
-        const calls = reportedCalls(command.result ?? {}, command);
+        const command = {
+          ...context,
+          ...read,
+          result: resultWith(context.result, read),
+          warnings: [...(context.warnings ?? []), ...more, ...read.warnings],
+        };
+        const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await completeTurn(ledger, key, command, signal), calls);
       },
       getTurn: ({ turnId }, { tenantId }) => getTurn(ledger, tenantId, turnId),

@@ -49,12 +49,15 @@ function block({ content }: Part, where: string, findings: Findings): readonly o
     case "approvalAnswer":
       findings.add("approvals, written as text", where);
       return [text(approvalAnswerText(content.value))];
+    case "refusal":
+      findings.add("refusals, left out: the format has no place for them", where);
+      return [];
     case "opaque": {
       const { provider, kind, data } = content.value;
-      if (provider === anthropic && kind === "redacted_thinking")
-        return [{ type: kind, data: data.toString("utf8") }];
       const own = ownOpaque(provider, anthropic, data);
       if (own) return [own];
+      if (provider === anthropic && kind === "redacted_thinking")
+        return [{ type: kind, data: data.toString("utf8") }];
       findings.add(`opaque data of "${provider}", left out`, where);
       return [];
     }

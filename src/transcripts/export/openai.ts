@@ -64,6 +64,8 @@ function contentPart({ content }: Part, where: string, findings: Findings): read
     case "thinking":
       findings.add("thinking, left out: the format has no place for it", where);
       return [];
+    case "refusal":
+      return content.value.text === "" ? [] : [{ type: "refusal", refusal: content.value.text }];
     case "opaque": {
       const own = ownOpaque(content.value.provider, "openai", content.value.data);
       if (own) return [own];

@@ -23,7 +23,9 @@ const schema = { type: "object", properties: {} };
 const ephemeral = { cache_control: { type: "ephemeral" } };
 
 function body(fields: Fields): Fields {
-  return { model: "claude-sonnet-4-5", max_tokens: 8_000, messages: [says("Hi.")], ...fields };
+  const given = { model: "claude-sonnet-4-5", max_tokens: 8_000, messages: [says("Hi.")], ...fields };
+  const isCalling = /"tool_(use|result)"/.test(JSON.stringify(given.messages));
+  return isCalling ? { tools: [{ name: "search", input_schema: schema }], ...given } : given;
 }
 
 /** A conversation with one call, its result and what stands around them. */
@@ -46,6 +48,7 @@ const bad: readonly (readonly [rule: string, path: string, body: unknown, word: 
   ["max_tokens_invalid", "max_tokens", body({ max_tokens: undefined }), "whole number"],
   ["max_tokens_invalid", "max_tokens", body({ max_tokens: 1.5 }), "whole number"],
   ["messages_empty", "messages", body({ messages: [] }), "at least one"],
+  ["tools_missing", "tools", loop([use("a")], [gives("a")], { tools: undefined }), "must define tools"],
   [
     "role_unknown",
     "messages[1].role",

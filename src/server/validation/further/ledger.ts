@@ -1,5 +1,7 @@
 import type {
+  AppendMessagesRequest,
   CompactRequest,
+  CompleteTurnRequest,
   CreateSessionRequest,
   ForkSessionRequest,
   RecordTurnRequest,
@@ -52,10 +54,20 @@ export const ledgerChecks = {
   // Names once.
   SessionTools: (checker: Checker, { tools }: SessionTools) =>
     checkOnce(checker, "tools", tools, "name", ({ name }) => name),
+  // At least one of several.
+  AppendMessagesRequest: (checker: Checker, { messages, toolResults, response }: AppendMessagesRequest) => {
+    if (messages.length === 0 && toolResults.length === 0 && !response)
+      checker.wrong("messages", "is empty, and there are no tool_results and no response: nothing to add");
+    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId);
+  },
+  CompleteTurnRequest: (checker: Checker, { toolResults }: CompleteTurnRequest) =>
+    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId),
   // Two lists together.
-  RecordTurnRequest: (checker: Checker, { messages, result }: RecordTurnRequest) => {
+  RecordTurnRequest: (checker: Checker, { messages, result, toolResults, response }: RecordTurnRequest) => {
+    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId);
     const total = messages.length + (result?.messages.length ?? 0);
-    if (total === 0) checker.wrong("messages", "is empty, and so is result.messages: a turn needs a message");
+    if (total === 0 && toolResults.length === 0 && !response)
+      checker.wrong("messages", "is empty, and so is result.messages: a turn needs a message");
     if (total > maxMessages && messages.length <= maxMessages)
       checker.wrong("result.messages", `with messages has more than ${maxMessages.toLocaleString("en")}`);
   },

@@ -1,5 +1,11 @@
 import { InjectedContext } from "../../../contract/gen/quire/v1/injected_context.js";
-import type { FilePart, ImagePart, Message, ToolCallPart } from "../../../contract/gen/quire/v1/message.js";
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ToolCallPart,
+} from "../../../contract/gen/quire/v1/message.js";
 import type { Checker } from "../checker.js";
 import { checkJson } from "./json-check.js";
 
@@ -12,6 +18,9 @@ export const messageChecks = {
     if (message.injected && InjectedContext.encode(message.injected).finish().length > maxInjectedBytes)
       checker.wrong("injected", `has more than ${maxInjectedBytes.toLocaleString("en")} bytes as encoded`);
   },
+  // The same.
+  Part: (checker: Checker, { providerJson = "" }: Part) =>
+    checkJson(checker, "provider_json", providerJson, { isObject: true }),
   // The same; it need not be valid, but it may not be deep.
   ToolCallPart: (checker: Checker, call: ToolCallPart) =>
     checkJson(checker, "arguments_json", call.argumentsJson, { isObject: false }),

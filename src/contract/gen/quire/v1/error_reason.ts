@@ -410,6 +410,15 @@ export const ErrorReason = {
    *   { "reason": "COMMIT_OUTCOME_UNKNOWN", "domain": "quire.v1" }
    */
   COMMIT_OUTCOME_UNKNOWN: "ERROR_REASON_COMMIT_OUTCOME_UNKNOWN",
+  /**
+   * RESPONSE_UNREADABLE - ERROR_REASON_RESPONSE_UNREADABLE (INVALID_ARGUMENT) means that a provider's response is not what its API
+   * answers with, or holds what cannot be recorded, such as media above 1 MiB. Nothing was written. `path` is
+   * where in the response, empty for the whole.
+   *
+   *   { "reason": "RESPONSE_UNREADABLE", "domain": "quire.v1",
+   *     "metadata": { "field": "response.body", "path": "content[1].id" } }
+   */
+  RESPONSE_UNREADABLE: "ERROR_REASON_RESPONSE_UNREADABLE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -465,6 +474,7 @@ export namespace ErrorReason {
   export type LIMIT_REACHED = typeof ErrorReason.LIMIT_REACHED;
   export type DATABASE_LOST = typeof ErrorReason.DATABASE_LOST;
   export type COMMIT_OUTCOME_UNKNOWN = typeof ErrorReason.COMMIT_OUTCOME_UNKNOWN;
+  export type RESPONSE_UNREADABLE = typeof ErrorReason.RESPONSE_UNREADABLE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -617,6 +627,9 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 48:
     case "ERROR_REASON_COMMIT_OUTCOME_UNKNOWN":
       return ErrorReason.COMMIT_OUTCOME_UNKNOWN;
+    case 60:
+    case "ERROR_REASON_RESPONSE_UNREADABLE":
+      return ErrorReason.RESPONSE_UNREADABLE;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -724,6 +737,8 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 47;
     case ErrorReason.COMMIT_OUTCOME_UNKNOWN:
       return 48;
+    case ErrorReason.RESPONSE_UNREADABLE:
+      return 60;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

@@ -28,6 +28,7 @@ import {
   SummarizerList,
 } from "./context_settings.js";
 import { Message } from "./message.js";
+import { ProviderResponse, ReadAnswer, ToolOutput } from "./response.js";
 import {
   HeadMove,
   Session,
@@ -497,7 +498,10 @@ export interface RecordTurnRequest {
   readonly result:
     | AgentResult
     | undefined;
-  /** status is how the turn ends: COMPLETED (also when left out), AWAITING or FAILED. */
+  /**
+   * status is how the turn ends: COMPLETED, AWAITING or FAILED. When left out it is COMPLETED; with a
+   * `response` that leaves calls open, AWAITING.
+   */
   readonly status: TurnStatus;
   /**
    * abandon_open_items lets the turn leave tool calls or approvals of an AWAITING parent unanswered for good.
@@ -510,7 +514,18 @@ export interface RecordTurnRequest {
    * next context can begin as this one did. What `details` leave out is taken from the assembly: role, model,
    * provider, toolset, permissions, source event and workspace path.
    */
-  readonly assemblyId?: string | undefined;
+  readonly assemblyId?:
+    | string
+    | undefined;
+  /**
+   * response is the provider's answer, as it came. Its message is written last, and its usage and stop reason
+   * are the turn's, unless `result` has its own.
+   */
+  readonly response:
+    | ProviderResponse
+    | undefined;
+  /** tool_results answer open calls. They are written first, as one TOOL message. */
+  readonly toolResults: readonly ToolOutput[];
 }
 
 /** RecordTurnResponse says what was written. */
@@ -530,6 +545,8 @@ export interface RecordTurnResponse {
   readonly branched: boolean;
   /** warnings are what the caller should know, such as that the named assembly is no longer known. */
   readonly warnings: readonly Warning[];
+  /** answer is what was read from `response`; absent when the request had none. */
+  readonly answer: ReadAnswer | undefined;
 }
 
 /** BeginTurnRequest asks for a turn to be opened. */
@@ -580,7 +597,10 @@ export interface AppendMessagesRequest {
   readonly requestId: string;
   /** turn_id is the open turn. */
   readonly turnId: string;
-  /** messages are added after those that the turn has. */
+  /**
+   * messages are added after those that the turn has. There may be none where `tool_results` or `response`
+   * has something to add.
+   */
   readonly messages: readonly Message[];
   /**
    * expected_message_count is how many messages the turn has, as the caller knows it; if it has another
@@ -601,7 +621,18 @@ export interface AppendMessagesRequest {
    * usage, if set, is what the provider charged for the model call that the messages come from. It is kept as
    * a call of the model and provider of the assembly that the request names, else of the turn's.
    */
-  readonly usage: TokenUsage | undefined;
+  readonly usage:
+    | TokenUsage
+    | undefined;
+  /**
+   * response is the provider's answer, as it came. Its message is written last, and its usage is kept, unless
+   * `usage` is set.
+   */
+  readonly response:
+    | ProviderResponse
+    | undefined;
+  /** tool_results answer open calls. They are written first, as one TOOL message. */
+  readonly toolResults: readonly ToolOutput[];
 }
 
 /** AppendMessagesResponse says what was added. */
@@ -614,6 +645,8 @@ export interface AppendMessagesResponse {
   readonly messageIds: readonly string[];
   /** warnings are what the caller should know, such as that the named assembly is no longer known. */
   readonly warnings: readonly Warning[];
+  /** answer is what was read from `response`; absent when the request had none. */
+  readonly answer: ReadAnswer | undefined;
 }
 
 /** CompleteTurnRequest asks for an open turn to be finished. */
@@ -622,7 +655,10 @@ export interface CompleteTurnRequest {
   readonly requestId: string;
   /** turn_id is the open turn. */
   readonly turnId: string;
-  /** status is how the turn ends: COMPLETED (also when left out), AWAITING or FAILED. */
+  /**
+   * status is how the turn ends: COMPLETED, AWAITING or FAILED. When left out it is COMPLETED; with a
+   * `response` that leaves calls open, AWAITING.
+   */
   readonly status: TurnStatus;
   /**
    * result is what the engine returned; its messages are added to the turn first. Absent when there is
@@ -634,7 +670,18 @@ export interface CompleteTurnRequest {
   /** on_head_moved is what to do when the session's head is no longer the turn's parent. */
   readonly onHeadMoved: OnHeadMoved;
   /** assembly_id is the assembly whose context the last messages answer, as in AppendMessages. */
-  readonly assemblyId?: string | undefined;
+  readonly assemblyId?:
+    | string
+    | undefined;
+  /**
+   * response is the provider's answer, as it came. Its message is written last, and its usage and stop reason
+   * are kept, unless `result` has its own.
+   */
+  readonly response:
+    | ProviderResponse
+    | undefined;
+  /** tool_results answer open calls. They are written first, as one TOOL message. */
+  readonly toolResults: readonly ToolOutput[];
 }
 
 /** CompleteTurnResponse says how the turn ended. */
@@ -654,6 +701,8 @@ export interface CompleteTurnResponse {
   readonly branched: boolean;
   /** warnings are what the caller should know, such as that the named assembly is no longer known. */
   readonly warnings: readonly Warning[];
+  /** answer is what was read from `response`; absent when the request had none. */
+  readonly answer: ReadAnswer | undefined;
 }
 
 /** GetTurnRequest asks for one turn or compaction. */
@@ -2589,6 +2638,8 @@ function createBaseRecordTurnRequest(): RecordTurnRequest {
     status: TurnStatus.UNSPECIFIED,
     abandonOpenItems: false,
     assemblyId: undefined,
+    response: undefined,
+    toolResults: [],
   };
 }
 
@@ -2623,6 +2674,12 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     }
     if (message.assemblyId !== undefined) {
       writer.uint32(82).string(message.assemblyId);
+    }
+    if (message.response !== undefined) {
+      ProviderResponse.encode(message.response, writer.uint32(162).fork()).join();
+    }
+    for (const v of message.toolResults) {
+      ToolOutput.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -2720,6 +2777,22 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
             message.assemblyId = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.response = ProviderResponse.decode(reader, reader.uint32());
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.toolResults.push(ToolOutput.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2751,12 +2824,16 @@ export const RecordTurnRequest: MessageFns<RecordTurnRequest> = {
     message.status = object.status ?? TurnStatus.UNSPECIFIED;
     message.abandonOpenItems = object.abandonOpenItems ?? false;
     message.assemblyId = object.assemblyId ?? undefined;
+    message.response = (object.response !== undefined && object.response !== null)
+      ? ProviderResponse.fromPartial(object.response)
+      : undefined;
+    message.toolResults = object.toolResults?.map((e) => ToolOutput.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseRecordTurnResponse(): RecordTurnResponse {
-  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [] };
+  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [], answer: undefined };
 }
 
 export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
@@ -2775,6 +2852,9 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
     }
     for (const v of message.warnings) {
       Warning.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.answer !== undefined) {
+      ReadAnswer.encode(message.answer, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -2832,6 +2912,14 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
             message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.answer = ReadAnswer.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2854,6 +2942,9 @@ export const RecordTurnResponse: MessageFns<RecordTurnResponse> = {
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
     message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? ReadAnswer.fromPartial(object.answer)
+      : undefined;
     return message;
   },
 };
@@ -3095,6 +3186,8 @@ function createBaseAppendMessagesRequest(): AppendMessagesRequest {
     expectedMessageCount: undefined,
     assemblyId: undefined,
     usage: undefined,
+    response: undefined,
+    toolResults: [],
   };
 }
 
@@ -3117,6 +3210,12 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     }
     if (message.usage !== undefined) {
       TokenUsage.encode(message.usage, writer.uint32(50).fork()).join();
+    }
+    if (message.response !== undefined) {
+      ProviderResponse.encode(message.response, writer.uint32(162).fork()).join();
+    }
+    for (const v of message.toolResults) {
+      ToolOutput.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -3182,6 +3281,22 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
             message.usage = TokenUsage.decode(reader, reader.uint32());
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.response = ProviderResponse.decode(reader, reader.uint32());
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.toolResults.push(ToolOutput.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3207,12 +3322,16 @@ export const AppendMessagesRequest: MessageFns<AppendMessagesRequest> = {
     message.usage = (object.usage !== undefined && object.usage !== null)
       ? TokenUsage.fromPartial(object.usage)
       : undefined;
+    message.response = (object.response !== undefined && object.response !== null)
+      ? ProviderResponse.fromPartial(object.response)
+      : undefined;
+    message.toolResults = object.toolResults?.map((e) => ToolOutput.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseAppendMessagesResponse(): AppendMessagesResponse {
-  return { turn: undefined, messageIds: [], warnings: [] };
+  return { turn: undefined, messageIds: [], warnings: [], answer: undefined };
 }
 
 export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
@@ -3225,6 +3344,9 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
     }
     for (const v of message.warnings) {
       Warning.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.answer !== undefined) {
+      ReadAnswer.encode(message.answer, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -3266,6 +3388,14 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
             message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.answer = ReadAnswer.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3286,6 +3416,9 @@ export const AppendMessagesResponse: MessageFns<AppendMessagesResponse> = {
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? ReadAnswer.fromPartial(object.answer)
+      : undefined;
     return message;
   },
 };
@@ -3298,6 +3431,8 @@ function createBaseCompleteTurnRequest(): CompleteTurnRequest {
     result: undefined,
     onHeadMoved: OnHeadMoved.UNSPECIFIED,
     assemblyId: undefined,
+    response: undefined,
+    toolResults: [],
   };
 }
 
@@ -3320,6 +3455,12 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
     }
     if (message.assemblyId !== undefined) {
       writer.uint32(50).string(message.assemblyId);
+    }
+    if (message.response !== undefined) {
+      ProviderResponse.encode(message.response, writer.uint32(162).fork()).join();
+    }
+    for (const v of message.toolResults) {
+      ToolOutput.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -3385,6 +3526,22 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
             message.assemblyId = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.response = ProviderResponse.decode(reader, reader.uint32());
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.toolResults.push(ToolOutput.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3410,12 +3567,16 @@ export const CompleteTurnRequest: MessageFns<CompleteTurnRequest> = {
       : undefined;
     message.onHeadMoved = object.onHeadMoved ?? OnHeadMoved.UNSPECIFIED;
     message.assemblyId = object.assemblyId ?? undefined;
+    message.response = (object.response !== undefined && object.response !== null)
+      ? ProviderResponse.fromPartial(object.response)
+      : undefined;
+    message.toolResults = object.toolResults?.map((e) => ToolOutput.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseCompleteTurnResponse(): CompleteTurnResponse {
-  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [] };
+  return { turn: undefined, messageIds: [], headTurnId: "", branched: false, warnings: [], answer: undefined };
 }
 
 export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
@@ -3434,6 +3595,9 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
     }
     for (const v of message.warnings) {
       Warning.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.answer !== undefined) {
+      ReadAnswer.encode(message.answer, writer.uint32(162).fork()).join();
     }
     return writer;
   },
@@ -3491,6 +3655,14 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
             message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.answer = ReadAnswer.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3513,6 +3685,9 @@ export const CompleteTurnResponse: MessageFns<CompleteTurnResponse> = {
     message.headTurnId = object.headTurnId ?? "";
     message.branched = object.branched ?? false;
     message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
+    message.answer = (object.answer !== undefined && object.answer !== null)
+      ? ReadAnswer.fromPartial(object.answer)
+      : undefined;
     return message;
   },
 };
@@ -4998,7 +5173,7 @@ export const LedgerServiceDefinition = {
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
      * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
      * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
-     * UNANSWERED_CALLS.
+     * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
      */
     recordTurn: {
       name: "RecordTurn",
@@ -5321,7 +5496,7 @@ export const LedgerServiceService = {
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
-   * UNANSWERED_CALLS.
+   * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
   recordTurn: {
     path: "/quire.v1.LedgerService/RecordTurn" as const,
@@ -5571,7 +5746,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
-   * UNANSWERED_CALLS.
+   * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
   recordTurn: handleUnaryCall<RecordTurnRequest, RecordTurnResponse>;
   /**
@@ -5846,7 +6021,7 @@ export interface LedgerServiceClient extends Client {
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
-   * UNANSWERED_CALLS.
+   * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
   recordTurn(
     request: RecordTurnRequest,

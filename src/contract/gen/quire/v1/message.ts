@@ -179,8 +179,8 @@ export interface Message {
   /**
    * o200k_tokens is the exact o200k_base count of the text in `parts`. Set by the server.
    *
-   * It counts text and thinking, the names and arguments of tool calls, the text of tool results, and the
-   * prompts and reasons of approvals. Images, files and opaque data count as 0.
+   * It counts text and thinking, the names and arguments of tool calls, the text of tool results and
+   * refusals, and the prompts and reasons of approvals. Images, files and opaque data count as 0.
    */
   readonly o200kTokens: number;
   /** context_o200k_tokens is the same count for `context_parts`. Set by the server. */
@@ -231,7 +231,20 @@ export interface Part {
      * messages.
      */
     { readonly $case: "opaque"; readonly value: OpaquePart }
+    | //
+    /** refusal is that a model gave no answer, and why. Allowed in ASSISTANT messages. */
+    { readonly $case: "refusal"; readonly value: RefusalPart }
     | undefined;
+  /** provider is whose model made the part, such as "anthropic", where `provider_json` is set. */
+  readonly provider?:
+    | string
+    | undefined;
+  /**
+   * provider_json is what that provider said of the part besides its content, such as a text's citations or
+   * an item's id: a JSON object, nested at most 128 levels deep, with its values as the provider wrote them.
+   * Rendered bodies return it to that provider and leave it out for all others.
+   */
+  readonly providerJson?: string | undefined;
 }
 
 /** TextPart is plain text. */
@@ -366,6 +379,19 @@ export interface OpaquePart {
   readonly kind: string;
   /** data is the item as the provider gave it, byte for byte. */
   readonly data: Buffer;
+}
+
+/**
+ * RefusalPart is what there is in place of an answer that a model refused to give, or that its provider
+ * blocked.
+ */
+export interface RefusalPart {
+  /** text is what the provider said about it; empty when it said nothing. */
+  readonly text: string;
+  /** reason is the provider's word for it, such as "refusal", "content_filter" or "SAFETY". */
+  readonly reason: string;
+  /** provider is who refused, such as "anthropic". */
+  readonly provider: string;
 }
 
 function createBaseMessage(): Message {
@@ -558,7 +584,7 @@ export const Message: MessageFns<Message> = {
 };
 
 function createBasePart(): Part {
-  return { content: undefined };
+  return { content: undefined, provider: undefined, providerJson: undefined };
 }
 
 export const Part: MessageFns<Part> = {
@@ -591,6 +617,15 @@ export const Part: MessageFns<Part> = {
       case "opaque":
         OpaquePart.encode(message.content.value, writer.uint32(74).fork()).join();
         break;
+      case "refusal":
+        RefusalPart.encode(message.content.value, writer.uint32(82).fork()).join();
+        break;
+    }
+    if (message.provider !== undefined) {
+      writer.uint32(122).string(message.provider);
+    }
+    if (message.providerJson !== undefined) {
+      writer.uint32(130).string(message.providerJson);
     }
     return writer;
   },
@@ -680,6 +715,30 @@ export const Part: MessageFns<Part> = {
             message.content = { $case: "opaque", value: OpaquePart.decode(reader, reader.uint32()) };
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.content = { $case: "refusal", value: RefusalPart.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.providerJson = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -752,7 +811,15 @@ export const Part: MessageFns<Part> = {
         }
         break;
       }
+      case "refusal": {
+        if (object.content?.value !== undefined && object.content?.value !== null) {
+          message.content = { $case: "refusal", value: RefusalPart.fromPartial(object.content.value) };
+        }
+        break;
+      }
     }
+    message.provider = object.provider ?? undefined;
+    message.providerJson = object.providerJson ?? undefined;
     return message;
   },
 };
@@ -1590,6 +1657,85 @@ export const OpaquePart: MessageFns<OpaquePart> = {
     message.provider = object.provider ?? "";
     message.kind = object.kind ?? "";
     message.data = object.data ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
+function createBaseRefusalPart(): RefusalPart {
+  return { text: "", reason: "", provider: "" };
+}
+
+export const RefusalPart: MessageFns<RefusalPart> = {
+  encode(message: RefusalPart, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.text !== "") {
+      writer.uint32(10).string(message.text);
+    }
+    if (message.reason !== "") {
+      writer.uint32(18).string(message.reason);
+    }
+    if (message.provider !== "") {
+      writer.uint32(26).string(message.provider);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefusalPart {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRefusalPart() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.provider = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RefusalPart>): RefusalPart {
+    return RefusalPart.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RefusalPart>): RefusalPart {
+    const message = createBaseRefusalPart() as any;
+    message.text = object.text ?? "";
+    message.reason = object.reason ?? "";
+    message.provider = object.provider ?? "";
     return message;
   },
 };
