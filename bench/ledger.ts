@@ -2,11 +2,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { credentials, Metadata } from "@grpc/grpc-js";
 import { compiledModule } from "../src/config/package-root.js";
-import { LedgerServiceClient } from "../src/contract/gen/quire/v1/ledger_service.js";
 import { streamHistory } from "../src/ledger/stream-history.js";
 import { SqliteAdapterFactory } from "../src/storage/driver/sqlite-adapter.js";
+import { serverCpu, WireClient } from "./assembly-client.js";
 import { atMost, type Figure } from "./figure.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
 import { elapsedMs, interleaved, progress } from "./measure.js";
@@ -52,49 +51,32 @@ async function writing(): Promise<Figure[]> {
   ];
 }
 
-interface CpuReport {
-  readonly cpuMs: number;
-}
+const streamsPerSample = 4;
 
 async function streaming(): Promise<Figure[]> {
   progress("streaming: 10,000 messages of 800 B, warm, cold, and pre-encoded");
   const child = fork(compiledModule("bench/stream-server.ts"), {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  const [{ port }] = (await once(child, "message")) as [{ port: number }];
-  const client = new LedgerServiceClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
-    "grpc.max_receive_message_length": -1,
-  });
-  const identity = (bytes: Buffer) => bytes;
-  const cpuOf = async (path: string): Promise<number> => {
-    child.send("start");
-    await once(child, "message");
-    let bytes = 0;
-    const stream = client.makeServerStreamRequest(
-      path,
-      identity,
-      identity,
-      Buffer.alloc(0),
-      new Metadata(),
-      {},
-    );
-    stream.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
+  const [{ port, floorPort }] = (await once(child, "message")) as [{ port: number; floorPort: number }];
+  const service = new WireClient(`127.0.0.1:${port}`);
+  const floor = new WireClient(`127.0.0.1:${floorPort}`);
+  const nothing = Buffer.alloc(0);
+  const cpuOf = (client: WireClient, path: string) => () =>
+    serverCpu(child, streamsPerSample, async () => {
+      const bytes = (await client.stream(path, nothing)).reduce((sum, batch) => sum + batch.length, 0);
+      if (bytes < 8_000_000) throw new Error(`${path} sent only ${bytes} bytes`);
     });
-    await once(stream, "end");
-    child.send("stop");
-    const [report] = (await once(child, "message")) as [CpuReport];
-    if (bytes < 8_000_000) throw new Error(`${path} sent only ${bytes} bytes`);
-    return report.cpuMs;
+  const candidates = {
+    warm: cpuOf(service, "/bench/Warm"),
+    cold: cpuOf(service, "/bench/Cold"),
+    floor: cpuOf(floor, "/bench/PreEncoded"),
   };
-  const paths = { warm: "/bench/Warm", cold: "/bench/Cold", floor: "/bench/PreEncoded" };
-  for (let round = 0; round < 3; round++) for (const path of Object.values(paths)) await cpuOf(path);
-  const cpu = await interleaved(15, {
-    warm: () => cpuOf(paths.warm),
-    cold: () => cpuOf(paths.cold),
-    floor: () => cpuOf(paths.floor),
-  });
-  client.close();
+  // As in a server that has run for a while: its code is compiled.
+  await interleaved(10, candidates);
+  const cpu = await interleaved(15, candidates);
+  service.close();
+  floor.close();
   child.send("end");
   await once(child, "exit");
   return [

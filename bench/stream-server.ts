@@ -7,7 +7,6 @@ import { streamHistory } from "../src/ledger/stream-history.js";
 import { Offload } from "../src/offload/offload.js";
 import { Admission } from "../src/server/admission/admission.js";
 import { streamCall } from "../src/server/call/stream-call.js";
-import { grpcMethod } from "../src/server/grpc-service.js";
 import { methodsOf } from "../src/server/method.js";
 import { createLogger } from "../src/telemetry/logger.js";
 import { LedgerFixture, tenantId } from "./ledger-fixture.js";
@@ -63,36 +62,47 @@ const preEncoded = async (call: ServerWritableStream<Buffer, Buffer>) => {
   call.end();
 };
 
-const server = new Server();
-server.addService(
+const service = new Server();
+const at = (name: string) => ({ ...method, path: `/bench/${name}` });
+deps.admission.serve(at("Warm"), fromLedger(warm.ledger));
+deps.admission.serve(at("Cold"), fromLedger(cold));
+const floor = new Server();
+floor.addService(
   {
-    warm: { ...grpcMethod(method), path: "/bench/Warm" },
-    cold: { ...grpcMethod(method), path: "/bench/Cold" },
     preEncoded: {
-      ...grpcMethod(method),
       path: "/bench/PreEncoded",
+      requestStream: false,
+      responseStream: true,
+      requestSerialize: identity,
       requestDeserialize: identity,
       responseSerialize: identity,
+      responseDeserialize: identity,
     },
   },
-  { warm: fromLedger(warm.ledger), cold: fromLedger(cold), preEncoded },
+  { preEncoded },
 );
-server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
-  if (error) throw error;
-  process.send?.({ port });
-});
+const bind = (server: Server) =>
+  new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+const [port, floorPort] = [await bind(service), await bind(floor)];
+deps.admission.guard(service);
+process.send?.({ port, floorPort });
 
 let before = process.cpuUsage();
 process.on("message", (message) => {
   if (message === "start") {
-    globalThis.gc?.();
     before = process.cpuUsage();
     process.send?.({});
   } else if (message === "stop") {
     const { user, system } = process.cpuUsage(before);
     process.send?.({ cpuMs: (user + system) / 1_000 });
   } else {
-    server.forceShutdown();
+    service.forceShutdown();
+    floor.forceShutdown();
+    deps.admission.close();
     warm.close().then(() => process.disconnect());
   }
 });

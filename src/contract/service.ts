@@ -1,9 +1,9 @@
-import type { BinaryReader } from "@bufbuild/protobuf/wire";
+import type { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { DeepPartial } from "./gen/quire/v1/message.js";
 
 /** How a message is written and read. */
 export interface Codec<T> {
-  encode(message: T): { finish(): Uint8Array };
+  encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array): T;
   fromPartial(partial: DeepPartial<T>): T;
 }

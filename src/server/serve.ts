@@ -6,10 +6,12 @@ import type { Config } from "../config/options.js";
 import { systemClock, systemIds } from "../domain/clock.js";
 import type { Logger } from "../telemetry/logger.js";
 import { Admission } from "./admission/admission.js";
-import { addService } from "./grpc-service.js";
+import { streamCall } from "./call/stream-call.js";
+import { unaryCall } from "./call/unary-call.js";
 import { addHealth } from "./health.js";
 import { listenTrouble, socketPathTrouble } from "./listen-trouble.js";
 import { createReflection } from "./reflection.js";
+import type { Rpc } from "./rpc.js";
 import { serverCredentials } from "./server-credentials.js";
 import { type Rooms, servicesOn } from "./services.js";
 
@@ -25,7 +27,6 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-const maxIdleMs = 30 * 60_000;
 const keepaliveMs = 60_000;
 /** How long a stop waits for work that nobody waits for any more. */
 const lastMs = 5_000;
@@ -43,10 +44,8 @@ export async function serve(
     "grpc.max_receive_message_length": config.maxRequestBytes,
     "grpc.max_send_message_length": -1,
     "grpc.max_concurrent_streams": config.maxCallsPerConnection,
-    "grpc.max_connection_idle_ms": maxIdleMs,
     // Finds peers that are gone without a word: their watches would stay for ever.
     "grpc.keepalive_time_ms": keepaliveMs,
-    interceptors: [admission.interceptor],
   });
   const stopping = new AbortController();
   const draining = new AbortController();
@@ -61,7 +60,9 @@ export async function serve(
     offload: rooms.assembly.offload,
     ...signals,
   };
-  for (const service of Object.values(servicesOn(rooms))) addService(server, deps, service);
+  for (const { rpcs } of Object.values(servicesOn(rooms)))
+    for (const rpc of Object.values<Rpc>(rpcs))
+      admission.serve(rpc.method, rpc.kind === "unary" ? unaryCall(deps, rpc) : streamCall(deps, rpc));
   addHealth(server, draining.signal, rooms.database.lost);
   createReflection().addToServer(server);
 

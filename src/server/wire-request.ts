@@ -7,18 +7,18 @@ export interface Admitted {
   readonly connection: object;
   /** Between these two its bytes count as in work. */
   begin(): void;
-  end(): void;
+  done(): void;
 }
 
 /** A request as it came. It is decoded when its call gets to work, and not for calls that never do. */
 export class WireRequest {
-  admitted: Admitted | undefined;
   readonly size: number;
   private bytes: Uint8Array | undefined;
 
   constructor(
     bytes: Uint8Array,
     readonly method: Method,
+    readonly admitted?: Admitted,
   ) {
     this.size = bytes.length;
     this.bytes = bytes;

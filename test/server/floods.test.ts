@@ -6,10 +6,11 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "../../src/config/options.js";
 import {
   GetSessionRequest,
-  LedgerServiceService,
+  LedgerServiceDefinition,
   StreamHistoryRequest,
 } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { Admission } from "../../src/server/admission/admission.js";
+import { methodsOf } from "../../src/server/method.js";
 import { ledgerCalls } from "../ledger/ledger-calls.js";
 import { user } from "../support/messages.js";
 import { startTestServer, type WireError, wireError } from "../support/server.js";
@@ -210,8 +211,10 @@ test("a request that does not come is given up, and its bytes are free again", a
   };
   const admission = new Admission(limits, { now: () => nowMs }, new CapturedLog().logger);
   onTestFinished(() => admission.close());
-  const server = new Server({ interceptors: [admission.interceptor] });
-  server.addService(LedgerServiceService, {});
+  const server = new Server();
+  admission.serve(methodsOf(LedgerServiceDefinition).recordTurn, (call) =>
+    call.end({ code: Code.UNIMPLEMENTED, details: "nobody is here" }),
+  );
   onTestFinished(() => server.forceShutdown());
   const port = await new Promise<number>((resolve, reject) => {
     const bound = (error: Error | null, chosen: number) => (error ? reject(error) : resolve(chosen));

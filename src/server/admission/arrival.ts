@@ -1,17 +1,20 @@
-import { constants, type ServerHttp2Stream } from "node:http2";
-import type { ServerInterceptingCallInterface } from "@grpc/grpc-js";
+import type { ServerHttp2Stream } from "node:http2";
+import { status as Code } from "@grpc/grpc-js";
 import type { Clock } from "../../domain/clock.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { toServiceError } from "../status.js";
+import type { CallStatus } from "../transport/call-status.js";
+import { decompressed } from "../transport/decompress.js";
+import type { ServerCall } from "../transport/server-call.js";
 import type { Admitted } from "../wire-request.js";
 import type { ByteBudget, Hold } from "./byte-budget.js";
+import { smallBytes } from "./small-bytes.js";
 
-/** Up to this size, about what a stream holds before it is read, a message waits for nothing. */
-export const smallBytes = 65_536;
 /** A compression flag and four bytes of length stand before a message. */
 const prefixBytes = 5;
 /** Deflate cannot do better: a message of n bytes never comes to more than this many times n. */
 const maxInflation = 1_032;
+const nothing: Buffer = Buffer.alloc(0);
 const patienceMs = 30_000;
 const slowestBytesPerMs = 512;
 
@@ -21,39 +24,43 @@ export interface ArrivalLimits {
 }
 
 /**
- * A call on its way in. As soon as it says how large its request is, that much is taken from the budget, or the stream
+ * A request on its way in. As soon as it says how large it is, that much is taken from the budget, or the stream
  * stands still until there is room: what is not read stays with the client.
  */
 export class Arrival implements Admitted {
-  private call: ServerInterceptingCallInterface | undefined;
-  private prefix: Buffer = Buffer.alloc(0);
-  private leftBytes = 0;
+  private prefix = nothing;
+  /** There as soon as there is room for it. */
+  private message: Buffer | undefined;
+  private readonly early: Buffer[] = [];
+  private filledBytes = 0;
   private hold: Hold | undefined;
   private endWait: (() => void) | undefined;
   private isAtWork = false;
-  private isClosed = false;
+  private isOver = false;
   private dueMs: number;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
     readonly connection: object,
+    private readonly call: ServerCall,
+    /** What its message is compressed with, if it is. */
+    private readonly encoding: string,
     private readonly limits: ArrivalLimits,
     private readonly clock: Clock,
     private readonly left: (arrival: Arrival) => void,
+    private readonly arrived: (message: Buffer) => void,
   ) {
     this.dueMs = clock.now() + patienceMs;
+  }
+
+  /** Begins to read. */
+  start(): void {
+    const { stream } = this;
     stream.on("data", (chunk: Buffer) => this.read(chunk));
+    stream.once("end", () => this.end());
     stream.once("close", () => this.close());
-  }
-
-  /** The call that grpc-js made of the stream. */
-  becomes(call: ServerInterceptingCallInterface): void {
-    this.call = call;
-  }
-
-  /** The request is there, whole. */
-  arrived(): void {
-    this.left(this);
+    // Where nothing came, there was nobody to hear that it ended.
+    if (stream.readableEnded) this.end();
   }
 
   /** The request is in work: its bytes stay taken until that is over, whatever becomes of the stream. */
@@ -61,7 +68,7 @@ export class Arrival implements Admitted {
     this.isAtWork = true;
   }
 
-  end(): void {
+  done(): void {
     this.isAtWork = false;
     this.hold?.release();
   }
@@ -69,67 +76,113 @@ export class Arrival implements Admitted {
   /** Gives up on a request that does not come. */
   expire(): void {
     if (this.clock.now() < this.dueMs) return;
-    this.refuse(new QuireError("DEADLINE_EXCEEDED", "the request did not arrive in time"));
-  }
-
-  /** Ends the call without a word, to a client that reads none. */
-  cutOff(): void {
-    this.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.fail(new QuireError("DEADLINE_EXCEEDED", "the request did not arrive in time"));
   }
 
   private read(chunk: Buffer): void {
-    if (this.prefix.length < prefixBytes) {
-      const missing = prefixBytes - this.prefix.length;
-      this.prefix = Buffer.concat([this.prefix, chunk.subarray(0, missing)]);
-      if (this.prefix.length < prefixBytes) return;
-      this.leftBytes = this.prefix.readUInt32BE(1) - (chunk.length - missing);
-      this.admit(this.prefix.readUInt32BE(1), this.prefix[0] === 1);
-    } else {
-      this.leftBytes -= chunk.length;
+    if (this.isOver) return;
+    if (this.prefix.length === prefixBytes) {
+      this.fill(chunk);
+      return;
     }
-    if (this.leftBytes < 0)
-      this.refuse(new QuireError("MALFORMED_REQUEST", "the call has more than one request"));
+    const missing = prefixBytes - this.prefix.length;
+    this.prefix = Buffer.concat([this.prefix, chunk.subarray(0, missing)]);
+    if (this.prefix.length < prefixBytes) return;
+    this.admit(this.prefix.readUInt32BE(1));
+    if (!this.isOver) this.fill(chunk.subarray(missing));
   }
 
-  private admit(declaredBytes: number, isCompressed: boolean): void {
+  private fill(chunk: Buffer): void {
+    const message = this.message;
+    if (!message) {
+      this.early.push(chunk);
+    } else if (this.filledBytes + chunk.length > message.length) {
+      this.fail(new QuireError("MALFORMED_REQUEST", "the call has more than one request"));
+    } else {
+      message.set(chunk, this.filledBytes);
+      this.filledBytes += chunk.length;
+    }
+  }
+
+  /** Takes room for a message of this size, or refuses it. */
+  private admit(declaredBytes: number): void {
     const { requests, maxRequestBytes } = this.limits;
-    // grpc-js refuses it at the same moment.
-    if (declaredBytes > maxRequestBytes) return;
+    if (declaredBytes > maxRequestBytes) {
+      const details = `Received message larger than max (${declaredBytes} vs ${maxRequestBytes})`;
+      this.refuse({ code: Code.RESOURCE_EXHAUSTED, details });
+      return;
+    }
     // Twice: as it came, and as what is made of it.
     const bytes =
       declaredBytes +
-      (isCompressed ? Math.min(declaredBytes * maxInflation, maxRequestBytes) : declaredBytes);
+      (this.isCompressed ? Math.min(declaredBytes * maxInflation, maxRequestBytes) : declaredBytes);
     try {
       if (bytes <= 2 * smallBytes) {
-        this.hold = requests.take(bytes);
+        this.begins(requests.take(bytes), declaredBytes);
         return;
       }
       this.stream.pause();
       // It is no fault of the client's that it waits.
       this.dueMs = Number.POSITIVE_INFINITY;
       this.endWait = requests.ask(bytes, (hold) => {
-        this.hold = hold;
         this.dueMs = this.clock.now() + patienceMs + declaredBytes / slowestBytesPerMs;
-        if (this.isClosed) hold.release();
-        else this.stream.resume();
+        this.begins(hold, declaredBytes);
+        this.stream.resume();
       });
     } catch (error) {
-      this.refuse(QuireError.from(error));
+      this.fail(QuireError.from(error));
     }
   }
 
-  private refuse(error: QuireError): void {
+  private begins(hold: Hold, declaredBytes: number): void {
+    this.hold = hold;
+    this.message = Buffer.allocUnsafe(declaredBytes);
+    for (const chunk of this.early.splice(0)) this.fill(chunk);
+  }
+
+  private get isCompressed(): boolean {
+    return this.prefix[0] === 1;
+  }
+
+  /** The client has sent all that it will. */
+  private end(): void {
+    if (this.isOver) return;
+    const { message } = this;
+    if (!message || this.filledBytes < message.length) {
+      this.fail(new QuireError("MALFORMED_REQUEST", "the call ended before its request was whole"));
+      return;
+    }
+    // Whoever takes it may let go of it before the stream closes.
+    this.message = undefined;
+    this.leave();
+    if (this.isCompressed) this.unpack(message);
+    else this.arrived(message);
+  }
+
+  private async unpack(message: Buffer): Promise<void> {
+    const bytes = await decompressed(message, this.encoding, this.limits.maxRequestBytes);
+    if (Buffer.isBuffer(bytes)) this.arrived(bytes);
+    else this.call.end(bytes);
+  }
+
+  private fail(error: QuireError): void {
+    this.refuse(toServiceError(error));
+  }
+
+  private refuse(status: CallStatus): void {
+    this.leave();
+    // The rest of the request is of no use to anyone.
+    this.call.refuse(status);
+  }
+
+  private leave(): void {
+    this.isOver = true;
     this.left(this);
     this.endWait?.();
-    this.call?.sendStatus(toServiceError(error));
-    // The rest of the request is of no use to anyone.
-    this.stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   private close(): void {
-    this.isClosed = true;
-    this.left(this);
-    this.endWait?.();
+    this.leave();
     if (!this.isAtWork) this.hold?.release();
   }
 }

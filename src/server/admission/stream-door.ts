@@ -1,15 +1,22 @@
-import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
 import type { Clock } from "../../domain/clock.js";
+import { IdleConnections } from "./idle-connections.js";
 import { ResetAllowance } from "./reset-allowance.js";
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Headers = IncomingHttpHeaders;
 type TakeStream = (stream: ServerHttp2Stream, headers: Headers, ...rest: readonly unknown[]) => void;
-type LetIn = (stream: ServerHttp2Stream, connection: object, path: string, take: () => void) => void;
+type LetIn = (stream: ServerHttp2Stream, connection: object, headers: Headers, take: () => void) => void;
 
 interface Waiting {
   readonly stream: ServerHttp2Stream;
-  readonly path: string;
+  readonly headers: Headers;
   readonly take: () => void;
 }
 
@@ -35,12 +42,15 @@ export class StreamDoor {
   /** Those who wait are taken connection by connection, so that a flood on one keeps no other waiting. */
   private readonly waiting = new Map<ServerHttp2Session, Waiting[]>();
   private readonly sockets = new Set<Socket>();
+  private readonly idle: IdleConnections;
   private shed = { connections: 0, resets: 0, refusedConnections: 0 };
 
   constructor(
     private readonly clock: Clock,
     private readonly letIn: LetIn,
-  ) {}
+  ) {
+    this.idle = new IdleConnections(clock);
+  }
 
   /** Takes the place of those who listen to the server's streams, and passes on to them. */
   guard(server: Http2Server, maxConnections: number): void {
@@ -54,6 +64,7 @@ export class StreamDoor {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
     });
+    server.on("session", (connection: ServerHttp2Session) => this.idle.opened(connection));
     const listeners = server.listeners("stream") as TakeStream[];
     server.removeAllListeners("stream");
     server.on("stream", (stream: ServerHttp2Stream, headers: Headers, ...rest: readonly unknown[]) => {
@@ -66,7 +77,7 @@ export class StreamDoor {
       if (this.flooding.has(connection)) return;
       if (this.waiting.size === 0) setImmediate(() => this.open());
       const queue = this.waiting.get(connection) ?? [];
-      queue.push({ stream, path: String(headers[":path"] ?? ""), take });
+      queue.push({ stream, headers, take });
       this.waiting.set(connection, queue);
     });
   }
@@ -74,6 +85,11 @@ export class StreamDoor {
   /** Ends every connection, those too whose session is gone while their socket still waits for its peer. */
   cutOff(): void {
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Closes connections that nobody has used for a while. */
+  closeIdle(): void {
+    this.idle.closeIdle();
   }
 
   takeShed(): Shed {
@@ -93,16 +109,17 @@ export class StreamDoor {
     if (this.waiting.size > 0) setImmediate(() => this.open());
   }
 
-  private pass(connection: ServerHttp2Session, { stream, path, take }: Waiting): void {
+  private pass(connection: ServerHttp2Session, { stream, headers, take }: Waiting): void {
     if (connection.destroyed || this.flooding.has(connection)) return;
     if (stream.destroyed) {
       this.countReset(connection);
       return;
     }
+    this.idle.called(connection, stream);
     stream.once("close", () => {
       if (stream.aborted && !connection.destroyed && !connection.closed) this.countReset(connection);
     });
-    this.letIn(stream, connection, path, take);
+    this.letIn(stream, connection, headers, take);
   }
 
   private countReset(connection: ServerHttp2Session): void {

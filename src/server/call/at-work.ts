@@ -18,7 +18,7 @@ export function atWork<T>(
       return await work(leave);
     } finally {
       leave?.();
-      admitted?.end();
+      admitted?.done();
     }
   };
   return admission.calls.track(run());
