@@ -26,6 +26,7 @@ export const OnHeadMoved = {
   UNSPECIFIED: "ON_HEAD_MOVED_UNSPECIFIED",
   FAIL: "ON_HEAD_MOVED_FAIL",
   BRANCH: "ON_HEAD_MOVED_BRANCH",
+  APPEND: "ON_HEAD_MOVED_APPEND",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 export type OnHeadMoved = (typeof OnHeadMoved)[keyof typeof OnHeadMoved];

@@ -16,6 +16,7 @@ import {
   locate,
   messageRow,
   pinOf,
+  warningsOf,
   withMessages,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
@@ -76,7 +77,7 @@ export async function appendMessages(
         answer: {
           turn: viewTurn(turn),
           messageIds: draft.ids,
-          warnings: command.warnings ?? [],
+          warnings: warningsOf(turn, command),
           answer: readAnswer(draft, command),
         },
       };

@@ -1,5 +1,4 @@
 import type { Message } from "../domain/message.js";
-import type { OnHeadMoved } from "../domain/session.js";
 import { emptyTurnDetails, type Turn, type TurnDetails } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
@@ -9,20 +8,19 @@ import type { LedgerDeps } from "./deps.js";
 import {
   type AnsweredAssembly,
   draftMessages,
-  guardParent,
   locate,
   messageRow,
+  type NewTurn,
   newTurn,
   pinOf,
+  settleParent,
   stateUnder,
+  warningsOf,
   withMessages,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface BeginTurn {
-  readonly session: string;
-  readonly parentTurnId: string;
-  readonly onHeadMoved: OnHeadMoved;
+export interface BeginTurn extends NewTurn {
   readonly details: TurnDetails | undefined;
   readonly messages: readonly Message[];
   readonly abandonOpenItems: boolean;
@@ -59,7 +57,7 @@ export async function beginTurn(
     plan: (found) => {
       const { session, parent } = found;
       if (!session) throw sessionNotFound(command.session);
-      guardParent(found, session, command.parentTurnId, command.onHeadMoved);
+      const parentTurnId = settleParent(found, session, command);
       const state = stateUnder(parent, command.abandonOpenItems);
       extendState(state, located);
       const details = command.details ?? emptyTurnDetails;
@@ -67,7 +65,7 @@ export async function beginTurn(
         key.tenantId,
         turnId,
         session.id,
-        command.parentTurnId,
+        parentTurnId,
         details,
         draft.nowUs,
         command.assemblyId ?? "",
@@ -77,7 +75,7 @@ export async function beginTurn(
         turn,
         messages: messageRow(draft, turn, 0, state),
         pin: pinOf(turn, command.assembly),
-        answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: command.warnings ?? [] },
+        answer: { turn: viewTurn(turn), messageIds: draft.ids, warnings: warningsOf(turn, command) },
       };
     },
   });

@@ -2,7 +2,7 @@ import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, TurnStatus } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { ParentTurn, TurnRow } from "../storage/ledger/rows.js";
+import type { ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { OpenState } from "../thread/open-state.js";
@@ -20,6 +20,7 @@ import {
   messageRow,
   pinOf,
   placeTurn,
+  warningsOf,
   withMessages,
   withResult,
 } from "./turn-draft.js";
@@ -45,7 +46,6 @@ export async function completeTurn(
   command: CompleteTurn,
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
-  const { warnings = [] } = command;
   const located = withAnswered(locate(command.result?.messages ?? [], "result.messages"), command);
   const drafted = await draftMessages(deps, located, signal);
   const answer = await deps.writer.write({
@@ -53,17 +53,25 @@ export async function completeTurn(
     createdUs: drafted.nowUs,
     bytes: drafted.bytes,
     signal,
-    target: { kind: "turn", turnId: command.turnId, withMessages: true },
+    target: {
+      kind: "turn",
+      turnId: command.turnId,
+      withMessages: true,
+      atHead: command.onHeadMoved === OnHeadMoved.APPEND && command.status !== TurnStatus.FAILED,
+    },
     plan: (found) => {
-      const before = requireOpen(found.turn, command.turnId);
+      const open = requireOpen(found.turn, command.turnId);
       const { session } = found;
-      if (!session) throw sessionNotFound(before.sessionId);
-      const state = OpenState.parse(before.openStateJson);
-      const draft = withCallIds(drafted, before.id, before.messageCount);
+      if (!session) throw sessionNotFound(open.sessionId);
+      const state = OpenState.parse(open.openStateJson);
+      const draft = withCallIds(drafted, open.id, open.messageCount);
       extendState(state, draft.located);
       const status = endOf(command.status, command, state);
       const read = readAnswer(draft, command);
-      if (status !== TurnStatus.FAILED) requirePlace(before, found.parent, located.length);
+      if (status !== TurnStatus.FAILED) requirePlace(open, found.parent, located.length);
+      const before =
+        status === TurnStatus.FAILED ? open : atItsPlace(open, state, session, found.parent, command);
+      const warnings = warningsOf(before, command);
       checkEnd(state, status, located.at(-1)?.field ?? "status");
       const written = withMessages(before, draft, state);
       const added = messageRow(draft, written, before.messageCount, state);
@@ -83,9 +91,6 @@ export async function completeTurn(
         };
         return { turn: ended, messages: added, calls, answer };
       }
-      if (headTurnId !== (before.parentTurnId ?? "") && command.onHeadMoved !== OnHeadMoved.BRANCH) {
-        throw headMoved(session, "turn_id", "has a parent that is not the session's head");
-      }
       const { turn, branch, headMove, branched } = placeTurn(
         ended,
         session,
@@ -98,6 +103,7 @@ export async function completeTurn(
         messages: added && { ...added, branchId: turn.branchId, depth: turn.depth },
         calls,
         placeMessages: before.messageCount > 0,
+        reparented: before.parentTurnId !== open.parentTurnId,
         branch,
         headMove,
         pin: pinOf(turn, command.assembly),
@@ -114,6 +120,36 @@ export async function completeTurn(
   });
   deps.watches.moved(key.tenantId, answer.turn!.sessionId);
   return answer;
+}
+
+/**
+ * The turn under the parent that it gets. Under another than it began with, the same messages must mean the same: neither may answer
+ * what its own parent left open, nor may the new one leave anything open.
+ */
+function atItsPlace(
+  turn: TurnRow,
+  state: OpenState,
+  session: SessionHead,
+  parent: ParentTurn | undefined,
+  { onHeadMoved }: CompleteTurn,
+): TurnRow {
+  const { headTurnId } = session;
+  if (headTurnId === turn.parentTurnId || onHeadMoved === OnHeadMoved.BRANCH) return turn;
+  if (onHeadMoved !== OnHeadMoved.APPEND)
+    throw headMoved(session, "turn_id", "has a parent that is not the session's head");
+  if (state.continues)
+    throw headMoved(
+      session,
+      "turn_id",
+      "answers what its parent left open, and that is not the session's head",
+    );
+  if (parent && OpenState.parse(parent.openStateJson).open.length > 0)
+    throw headMoved(
+      session,
+      "turn_id",
+      "cannot be written after the session's head, which awaits answers and",
+    );
+  return { ...turn, parentTurnId: headTurnId };
 }
 
 /** A turn enters a thread with messages, and under a parent that is still there. */

@@ -11,13 +11,14 @@ import { type Answered, endOf, readAnswer, withAnswered, withCallIds } from "./m
 import { reportedCalls, withCalls } from "./model-calls.js";
 import {
   draftMessages,
-  guardParent,
   locate,
   messageRow,
   newTurn,
   pinOf,
   placeTurn,
+  settleParent,
   stateUnder,
+  warningsOf,
   withMessages,
   withResult,
 } from "./turn-draft.js";
@@ -56,12 +57,11 @@ export async function recordTurn(
   const turnId = deps.ids.next();
   const draft = withCallIds(await draftMessages(deps, located, signal), turnId, 0);
   const read = readAnswer(draft, command);
-  const { warnings = [] } = command;
 
   const plan = (found: TurnState): TurnChange<RecordedTurn> => {
     const { session, parent } = found;
     if (!session) throw sessionNotFound(command.session);
-    guardParent(found, session, command.parentTurnId, command.onHeadMoved);
+    const parentTurnId = settleParent(found, session, command);
     const state = stateUnder(parent, command.abandonOpenItems);
     extendState(state, draft.located);
     const status = endOf(command.status, command, state);
@@ -71,11 +71,12 @@ export async function recordTurn(
       key.tenantId,
       turnId,
       session.id,
-      command.parentTurnId,
+      parentTurnId,
       details,
       draft.nowUs,
       command.assemblyId ?? "",
     );
+    const warnings = warningsOf(begun, command);
     const wire = messageRow(draft, begun, 0, state)!;
     const reported = reportedCalls(command.result ?? {}, command);
     const { turn: charged, calls } = withCalls(

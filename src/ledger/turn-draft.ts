@@ -3,6 +3,7 @@ import { chainHash, sha256 } from "../domain/hash.js";
 import type { Message } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
+import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type {
   BranchRow,
@@ -31,6 +32,14 @@ export interface MessageDraft {
   readonly nowUs: bigint;
   /** About how many bytes will be written. */
   readonly bytes: number;
+}
+
+/** Where a new turn goes. */
+export interface NewTurn {
+  readonly session: string;
+  /** Undefined for whatever the session's head is; empty for none. */
+  readonly parentTurnId?: string | undefined;
+  readonly onHeadMoved: OnHeadMoved;
 }
 
 export function locate(messages: readonly Message[], field: string): LocatedMessage[] {
@@ -142,14 +151,38 @@ export interface AnsweredAssembly {
   readonly model: string;
   readonly provider: string;
   readonly role: string;
+  /** The head that it was made under; empty for none. */
+  readonly parentTurnId: string;
 }
 
-/** What pins a context: the session's next one for the model and role should begin as it did. */
+/** Whether a turn stands where its context said that it would. */
+function isWhereAssembled(turn: TurnRow, assembly: AnsweredAssembly): boolean {
+  return (turn.parentTurnId ?? "") === assembly.parentTurnId;
+}
+
+/**
+ * What pins a context: the session's next one for the model and role should begin as it did. The next context of a turn that stands
+ * elsewhere has other turns in it, and begins with nothing of that one.
+ */
 export function pinOf(turn: TurnRow, assembly: AnsweredAssembly | undefined): PinRow | undefined {
-  if (!assembly) return undefined;
+  if (!assembly || !isWhereAssembled(turn, assembly)) return undefined;
   const { tenantId, sessionId, id: turnId, createdUs: pinnedUs } = turn;
   const { assemblyId, model, role } = assembly;
   return { tenantId, sessionId, turnId, pinnedUs, assemblyId, model, role };
+}
+
+/** The warnings of a turn, with one if it does not stand where its context said. */
+export function warningsOf(
+  turn: TurnRow,
+  {
+    assembly,
+    warnings = [],
+  }: { readonly assembly?: AnsweredAssembly | undefined; readonly warnings?: readonly Warning[] | undefined },
+): readonly Warning[] {
+  if (!assembly || isWhereAssembled(turn, assembly)) return warnings;
+  const after = (id: string | null) => (id ? `after the turn ${id}` : "as the first turn");
+  const detail = `the context ${assembly.assemblyId} was made for a turn ${after(assembly.parentTurnId)}, and this one was written ${after(turn.parentTurnId)}: the model had not seen what is between them`;
+  return [...warnings, warning(WarningKind.PARENT_DIFFERS, detail)];
 }
 
 /** The turn with a draft's messages counted in, and what they leave open. */
@@ -236,13 +269,12 @@ export function placeTurn(
   };
 }
 
-/** The parent must be there, be finished, and be the session's head, unless a branch will do. */
-export function guardParent(
+/** The parent of a new turn: there, finished, and the session's head, unless a branch will do. */
+export function settleParent(
   state: Pick<TurnState, "parent">,
   session: SessionHead,
-  parentTurnId: string,
-  onHeadMoved: OnHeadMoved,
-): void {
+  { parentTurnId = session.headTurnId ?? "", onHeadMoved }: Pick<NewTurn, "parentTurnId" | "onHeadMoved">,
+): string {
   const { parent } = state;
   if (parentTurnId !== "" && !parent) {
     throw QuireError.field("UNKNOWN_PARENT", "parent_turn_id", "is no turn");
@@ -256,6 +288,7 @@ export function guardParent(
   if ((session.headTurnId ?? "") !== parentTurnId && onHeadMoved !== OnHeadMoved.BRANCH) {
     throw headMoved(session, "parent_turn_id", "is not the session's head");
   }
+  return parentTurnId;
 }
 
 export function headMoved(session: SessionHead, field: string, description: string): QuireError {

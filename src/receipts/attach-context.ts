@@ -38,7 +38,13 @@ export async function attachContext(
   const sent = AssembledContext.decode(stored.contextWire);
   const attached = {
     sent,
-    assembly: { assemblyId, model: sent.model, provider: sent.provider, role: sent.role },
+    assembly: {
+      assemblyId,
+      model: sent.model,
+      provider: sent.provider,
+      role: sent.role,
+      parentTurnId: sent.parentTurnId,
+    },
     warnings: [],
   };
   const index = messages.findIndex((message) => message.role === MessageRole.USER);

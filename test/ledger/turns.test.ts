@@ -399,7 +399,7 @@ describe("a head that has moved", () => {
       ...moved,
       fields: ["parent_turn_id"],
     });
-    expect(await failure(ledger.beginTurn({ session: name }))).toMatchObject(moved);
+    expect(await failure(ledger.beginTurn({ session: name, parentTurnId: "" }))).toMatchObject(moved);
     expect(recordedTurn(await ledger.getTurn({ turnId: stale.id })).turn!.status).toBe(TurnStatus.OPEN);
     expect(await texts(name)).toEqual(["fast"]);
   });

@@ -61,7 +61,6 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
       aliasSession: (request, { key }) => aliasSession(ledger, key, request),
       unaliasSession: ({ alias }, { key }) => unaliasSession(ledger, key, alias),
       recordTurn: async (request, { key, tenantId, signal }) => {
-        const { parentTurnId = "" } = request;
         const { teaches, ...read } = await readAnswering(assembly, tenantId, request, noAssembly, signal);
         const context = await turnWithContext(assembly, key, request);
         const more = await callWarnings(
@@ -73,7 +72,6 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const command = {
           ...context,
           ...read,
-          parentTurnId,
           details: detailsWith(context.details, read),
           result: resultWith(request.result, read),
           warnings: [...(context.warnings ?? []), ...more, ...read.warnings],
@@ -81,11 +79,8 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await recordTurn(ledger, key, command, signal), calls);
       },
-      beginTurn: async (request, { key, signal }) => {
-        const { parentTurnId = "" } = request;
-        const command = { ...(await turnWithContext(assembly, key, request)), parentTurnId };
-        return beginTurn(ledger, key, command, signal);
-      },
+      beginTurn: async (request, { key, signal }) =>
+        beginTurn(ledger, key, await turnWithContext(assembly, key, request), signal),
       appendMessages: async (request, { key, tenantId, signal }) => {
         const turnAssembly = assemblyOf(ledger, tenantId, request.turnId);
         const { teaches, ...read } = await readAnswering(assembly, tenantId, request, turnAssembly, signal);

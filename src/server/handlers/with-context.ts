@@ -1,6 +1,7 @@
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../domain/message.js";
+import { OnHeadMoved } from "../../domain/session.js";
 import { type AttachedContext, attachContext } from "../../receipts/attach-context.js";
 import { detailsFrom } from "../../receipts/details-from.js";
 import type { AnswerKey } from "./answer-key.js";
@@ -14,9 +15,16 @@ export async function turnWithContext<Request extends wire.RecordTurnRequest | w
   request: Request,
 ): Promise<Request & Partial<AttachedContext>> {
   const { assemblyId } = request;
-  if (!assemblyId || (await assembly.ledger.sessions.isAnswered(key))) return request;
+  const isAppended = request.onHeadMoved === OnHeadMoved.APPEND;
+  const parentTurnId = isAppended ? undefined : request.parentTurnId;
+  if (!assemblyId || (await assembly.ledger.sessions.isAnswered(key))) return { ...request, parentTurnId };
   const { sent, ...attached } = await attachContext(assembly, key.tenantId, { ...request, assemblyId });
-  return { ...request, ...attached, details: detailsFrom(sent, request.details) };
+  return {
+    ...request,
+    ...attached,
+    details: detailsFrom(sent, request.details),
+    parentTurnId: isAppended ? undefined : (parentTurnId ?? sent?.parentTurnId),
+  };
 }
 
 /** Messages for an open turn. */

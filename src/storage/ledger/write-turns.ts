@@ -46,6 +46,8 @@ export interface TurnChange<Answer> {
   readonly branch?: BranchRow | undefined;
   /** Places the earlier messages of the turn on its branch. */
   readonly placeMessages?: boolean;
+  /** Whether the turn got another parent than it began under: what was made for it under that one does not hold. */
+  readonly reparented?: boolean;
   readonly headMove?: HeadMoveRow | undefined;
   /** The context that the turn answers to, which the session's next one should begin with. */
   readonly pin?: PinRow | undefined;
@@ -58,8 +60,19 @@ export interface TurnWrite<Answer> extends QueuedJob {
   readonly createdUs: bigint;
   /** A new turn, under a session and a parent; or an open turn. */
   readonly target:
-    | { readonly kind: "session"; readonly session: string; readonly parentTurnId: string }
-    | { readonly kind: "turn"; readonly turnId: string; readonly withMessages: boolean };
+    | {
+        readonly kind: "session";
+        readonly session: string;
+        /** Undefined for whatever the session's head is. */
+        readonly parentTurnId: string | undefined;
+      }
+    | {
+        readonly kind: "turn";
+        readonly turnId: string;
+        readonly withMessages: boolean;
+        /** Whether the parent to look at is the session's head, and not the turn's own. */
+        readonly atHead?: boolean;
+      };
   /** Pure. Throws a QuireError to refuse; then nothing of this write is stored, and the others of its batch go on. */
   plan(state: TurnState): TurnChange<Answer>;
 }
@@ -109,6 +122,7 @@ class TurnBatch {
   private readonly headMoves: { readonly move: HeadMoveRow; readonly turn: TurnRow }[] = [];
   private readonly answers: StoredAnswerRow[] = [];
   private readonly placed: TurnRow[] = [];
+  private readonly reparented: TurnRow[] = [];
   private readonly pins: PinRow[] = [];
 
   constructor(
@@ -192,7 +206,8 @@ class TurnBatch {
     for (const [tenantId, writes] of byTenant) {
       const open = await this.readOpenTurns(tenantId, writes);
       const sessions = await lockSessions(this.sql, tenantId, sessionNames(writes, open));
-      const parents = await this.readParents(tenantId, writes, open);
+      const parentIds = new Map(writes.map((write) => [write, parentIdOf(write, sessions, open)]));
+      const parents = await this.readParents(tenantId, new Set(parentIds.values()));
       const busySessions = new Set<string>();
       const takenSlots = new Set<string>();
       for (const write of writes) {
@@ -203,9 +218,7 @@ class TurnBatch {
         );
         // What this batch does to a session is not in its state yet: a second write to it goes into the next one.
         if (session && busySessions.has(session.id)) continue;
-        const parent = parents.get(
-          (target.kind === "session" ? target.parentTurnId : turn?.row.parentTurnId) ?? "",
-        );
+        const parent = parents.get(parentIds.get(write)!);
         const slot = parent ? `${parent.row.branchId}/${parent.row.depth! + 1}` : "";
         const state: TurnState = {
           session,
@@ -237,6 +250,7 @@ class TurnBatch {
     for (const call of change.calls ?? []) this.calls.push(call);
     if (change.branch) this.branches.push(change.branch);
     if (change.placeMessages) this.placed.push(change.turn);
+    if (change.reparented) this.reparented.push(change.turn);
     if (change.pin) this.pins.push(change.pin);
     if (change.headMove) this.headMoves.push({ move: change.headMove, turn: change.turn });
     if (write.key.requestId !== "") {
@@ -267,19 +281,11 @@ class TurnBatch {
     return found;
   }
 
-  private async readParents(
-    tenantId: string,
-    writes: readonly AnyWrite[],
-    open: ReadonlyMap<string, { readonly row: TurnRow }>,
-  ) {
-    const ids = new Set<string>();
-    for (const { target } of writes) {
-      const id = target.kind === "session" ? target.parentTurnId : open.get(target.turnId)?.row.parentTurnId;
-      if (id) ids.add(id);
-    }
+  private async readParents(tenantId: string, parentIds: ReadonlySet<string>) {
+    const ids = [...parentIds].filter((id) => id !== "");
     const found = new Map<string, { readonly row: ParentTurn; readonly slotTaken: boolean }>();
-    if (ids.size === 0) return found;
-    const rows = await this.sql.query(`${selectParents} IN (${list(ids.size)})`, [tenantId, ...ids]);
+    if (ids.length === 0) return found;
+    const rows = await this.sql.query(`${selectParents} IN (${list(ids.length)})`, [tenantId, ...ids]);
     for (const values of rows) {
       const row = parentShape.read(values)!;
       found.set(row.id, { row, slotTaken: values[parentShape.columns.length] !== null });
@@ -295,6 +301,10 @@ class TurnBatch {
     for (let at = 0; at < this.calls.length; at += callsPerInsert)
       await this.insert(modelCallShape, this.calls.slice(at, at + callsPerInsert), "");
     await this.letOthersRun();
+    for (const { tenantId, sessionId, id } of this.reparented) {
+      await this.sql.execute(deleteCompactionsSql, [tenantId, id]);
+      await this.sql.execute(deletePinsSql, [tenantId, sessionId, id]);
+    }
     for (const { branchId, depth, tenantId, id } of this.placed) {
       await this.sql.execute(placeMessagesSql, [branchId, depth, tenantId, id]);
       await this.sql.execute(placeCompactionsSql, [branchId, depth, tenantId, id]);
@@ -348,6 +358,9 @@ const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE ten
 const placeCompactionsSql =
   "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";
 
+const deleteCompactionsSql = "DELETE FROM compactions WHERE tenant_id = ? AND anchor_turn_id = ?";
+const deletePinsSql = "DELETE FROM context_pins WHERE tenant_id = ? AND session_id = ? AND turn_id = ?";
+
 function moveHeadsSql(count: number, dialect: Dialect): string {
   // As with inserts: nothing of a batch is kept when a statement of it fails.
   const update = dialect === "sqlite" ? "UPDATE OR FAIL" : "UPDATE";
@@ -358,6 +371,17 @@ ${update} sessions SET head_turn_id = moves.turn_id, head_branch_id = moves.bran
   head_sequence = moves.sequence, updated_us = moves.moved_us
 FROM moves WHERE sessions.tenant_id = moves.tenant_id AND sessions.id = moves.session_id
   AND sessions.head_sequence = moves.sequence - 1`;
+}
+
+/** The turn that a write goes after; empty for none. */
+function parentIdOf(
+  { target }: AnyWrite,
+  sessions: ReadonlyMap<string, SessionHead>,
+  open: ReadonlyMap<string, { readonly row: TurnRow }>,
+): string {
+  if (target.kind === "session") return target.parentTurnId ?? sessions.get(target.session)?.headTurnId ?? "";
+  const turn = open.get(target.turnId)?.row;
+  return (target.atHead ? sessions.get(turn?.sessionId ?? "")?.headTurnId : turn?.parentTurnId) ?? "";
 }
 
 /** What the writes call their sessions. */

@@ -88,7 +88,7 @@ export const ErrorReason = {
   /**
    * HEAD_MOVED - ERROR_REASON_HEAD_MOVED (ABORTED) means that the session's head is not the turn that the request names:
    * somebody else wrote first. Nothing was written. Read the turns up to `head_turn_id`, the head as it is
-   * now, then write again under it; or write on a branch with `on_head_moved`.
+   * now, then write again under it; or write on a branch, or after the head, with `on_head_moved`.
    *
    *   { "reason": "HEAD_MOVED", "domain": "quire.v1",
    *     "metadata": {

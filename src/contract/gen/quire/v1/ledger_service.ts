@@ -53,7 +53,7 @@ export const protobufPackage = "quire.v1";
 
 export const protobufFileName = "quire/v1/ledger_service.proto";
 
-/** OnHeadMoved is what to do when a session's head is no longer the parent that the caller names. */
+/** OnHeadMoved is what to do when a session's head is not the turn that the caller wants to write after. */
 export const OnHeadMoved = {
   /** UNSPECIFIED - ON_HEAD_MOVED_UNSPECIFIED means FAIL. */
   UNSPECIFIED: "ON_HEAD_MOVED_UNSPECIFIED",
@@ -64,6 +64,14 @@ export const OnHeadMoved = {
    * it is. ForkSession can make a session of the branch.
    */
   BRANCH: "ON_HEAD_MOVED_BRANCH",
+  /**
+   * APPEND - ON_HEAD_MOVED_APPEND writes the turn after the head, whatever that is: for sessions with one writer. A
+   * head that awaits answers must be answered, or given up by `abandon_open_items`. CompleteTurn fails with
+   * HEAD_MOVED if the head awaits answers, or if the turn answers what its own parent left open. If the
+   * turn's assembly was made for another place, the response carries a warning, and the session's next
+   * context need not begin as that one did.
+   */
+  APPEND: "ON_HEAD_MOVED_APPEND",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -73,6 +81,7 @@ export namespace OnHeadMoved {
   export type UNSPECIFIED = typeof OnHeadMoved.UNSPECIFIED;
   export type FAIL = typeof OnHeadMoved.FAIL;
   export type BRANCH = typeof OnHeadMoved.BRANCH;
+  export type APPEND = typeof OnHeadMoved.APPEND;
   export type UNRECOGNIZED = typeof OnHeadMoved.UNRECOGNIZED;
 }
 
@@ -87,6 +96,9 @@ export function onHeadMovedFromJSON(object: any): OnHeadMoved {
     case 2:
     case "ON_HEAD_MOVED_BRANCH":
       return OnHeadMoved.BRANCH;
+    case 3:
+    case "ON_HEAD_MOVED_APPEND":
+      return OnHeadMoved.APPEND;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -102,6 +114,8 @@ export function onHeadMovedToNumber(object: OnHeadMoved): number {
       return 1;
     case OnHeadMoved.BRANCH:
       return 2;
+    case OnHeadMoved.APPEND:
+      return 3;
     case OnHeadMoved.UNRECOGNIZED:
     default:
       return -1;
@@ -480,13 +494,17 @@ export interface RecordTurnRequest {
   /** session is the session's label, id or alias. */
   readonly session: string;
   /**
-   * parent_turn_id is the session's head as the caller knows it; absent or empty when the session has no
-   * turns.
+   * parent_turn_id is the session's head as the caller knows it; empty when the session has no turns. When
+   * absent, it is the head that the assembly was made under, if `assembly_id` names one that is known; else
+   * the turn is written after whatever the head is.
    */
   readonly parentTurnId?:
     | string
     | undefined;
-  /** on_head_moved is what to do when the session's head is not `parent_turn_id`. */
+  /**
+   * on_head_moved is what to do when the session's head is another turn than `parent_turn_id`. With APPEND,
+   * `parent_turn_id` does not matter.
+   */
   readonly onHeadMoved: OnHeadMoved;
   /** details describe the turn. What they leave out is taken from the assembly, if `assembly_id` names one. */
   readonly details:
@@ -556,13 +574,17 @@ export interface BeginTurnRequest {
   /** session is the session's label, id or alias. */
   readonly session: string;
   /**
-   * parent_turn_id is the session's head as the caller knows it; absent or empty when the session has no
-   * turns.
+   * parent_turn_id is the session's head as the caller knows it; empty when the session has no turns. When
+   * absent, it is the head that the assembly was made under, if `assembly_id` names one that is known; else
+   * the turn is written after whatever the head is.
    */
   readonly parentTurnId?:
     | string
     | undefined;
-  /** on_head_moved is what to do when the session's head is not `parent_turn_id`. */
+  /**
+   * on_head_moved is what to do when the session's head is another turn than `parent_turn_id`. With APPEND,
+   * `parent_turn_id` does not matter.
+   */
   readonly onHeadMoved: OnHeadMoved;
   /** details describe the turn. What they leave out is taken from the assembly, if `assembly_id` names one. */
   readonly details:
@@ -5167,8 +5189,9 @@ export const LedgerServiceDefinition = {
      * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
      * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
      *
-     * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
-     * known, the turn is written all the same, and the response carries a warning.
+     * A turn that names its assembly takes from it its parent and what `details` leave out. If that assembly
+     * is no longer known, the turn is written all the same, and the response carries a warning. A turn that
+     * names neither parent nor assembly goes after the session's head.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
      * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
@@ -5490,8 +5513,9 @@ export const LedgerServiceService = {
    * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
    * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
-   * known, the turn is written all the same, and the response carries a warning.
+   * A turn that names its assembly takes from it its parent and what `details` leave out. If that assembly
+   * is no longer known, the turn is written all the same, and the response carries a warning. A turn that
+   * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
@@ -5740,8 +5764,9 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
    * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
-   * known, the turn is written all the same, and the response carries a warning.
+   * A turn that names its assembly takes from it its parent and what `details` leave out. If that assembly
+   * is no longer known, the turn is written all the same, and the response carries a warning. A turn that
+   * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
@@ -6015,8 +6040,9 @@ export interface LedgerServiceClient extends Client {
    * RecordTurn writes a whole turn at once: the turn, its messages, the session's new head and an entry in
    * the head log. A COMPLETED or AWAITING turn becomes the head; a FAILED one does not.
    *
-   * A turn that names its assembly takes from it what `details` leave out. If that assembly is no longer
-   * known, the turn is written all the same, and the response carries a warning.
+   * A turn that names its assembly takes from it its parent and what `details` leave out. If that assembly
+   * is no longer known, the turn is written all the same, and the response carries a warning. A turn that
+   * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
    * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
