@@ -112,7 +112,6 @@ func run(address string) error {
 	second, err := ledger.RecordTurn(ctx, &quire.RecordTurnRequest{
 		RequestId:    label + "-2",
 		Session:      label,
-		ParentTurnId: &folded.ParentTurnId,
 		AssemblyId:   &folded.AssemblyId,
 		Messages:     []*quire.Message{says(user, question)},
 		Result:       &quire.AgentResult{Messages: []*quire.Message{says(assistant, text("On Thursday."))}},

@@ -128,7 +128,6 @@ def main(address: str) -> None:
         ledger_service_pb2.RecordTurnRequest(
             request_id=str(uuid.uuid4()),
             session=label,
-            parent_turn_id=context.parent_turn_id,
             assembly_id=context.assembly_id,
             messages=[says(USER, question)],
             result=AgentResult(messages=[says(ASSISTANT, text("On Thursday."))]),

@@ -85,7 +85,6 @@ const second = await unary(
   RecordTurnRequest.create({
     requestId: randomUUID(),
     session: label,
-    parentTurnId: folded.parentTurnId,
     assemblyId: folded.assemblyId,
     messages: [says(USER, question)],
     result: { messages: [says(ASSISTANT, text("On Thursday."))] },

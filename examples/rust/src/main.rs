@@ -112,7 +112,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let turn = RecordTurnRequest {
         request_id: format!("{label}-2"),
         session: label.clone(),
-        parent_turn_id: Some(folded.parent_turn_id),
         assembly_id: Some(folded.assembly_id),
         messages: vec![says(MessageRole::User, question)],
         result: Some(AgentResult {

@@ -122,7 +122,6 @@ public final class Main {
     var answer = RecordTurnRequest.newBuilder()
         .setRequestId(label + "-2")
         .setSession(label)
-        .setParentTurnId(folded.getParentTurnId())
         .setAssemblyId(folded.getAssemblyId())
         .addMessages(says(MESSAGE_ROLE_USER, question))
         .setResult(AgentResult.newBuilder().addMessages(says(MESSAGE_ROLE_ASSISTANT, text("On Thursday."))));
