@@ -20,6 +20,9 @@ export const FloorKind = {
   ELIDED_RESULTS: "FLOOR_KIND_ELIDED_RESULTS",
   SUMMARY_LEFT_OUT: "FLOOR_KIND_SUMMARY_LEFT_OUT",
   NO_TURN_FITS: "FLOOR_KIND_NO_TURN_FITS",
+  ELIDED_ARGUMENTS: "FLOOR_KIND_ELIDED_ARGUMENTS",
+  ELIDED_TEXTS: "FLOOR_KIND_ELIDED_TEXTS",
+  ELIDED_CALLS: "FLOOR_KIND_ELIDED_CALLS",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 export type FloorKind = (typeof FloorKind)[keyof typeof FloorKind];
@@ -44,6 +47,9 @@ const floorTexts: Readonly<Record<FloorKind, string>> = {
   FLOOR_KIND_ELIDED_RESULTS: "elided results {value}",
   FLOOR_KIND_SUMMARY_LEFT_OUT: "summary left out",
   FLOOR_KIND_NO_TURN_FITS: "no turn fits",
+  FLOOR_KIND_ELIDED_ARGUMENTS: "elided arguments {value}",
+  FLOOR_KIND_ELIDED_TEXTS: "elided texts {value}",
+  FLOOR_KIND_ELIDED_CALLS: "elided calls {value}",
   UNRECOGNIZED: "something gave way",
 };
 

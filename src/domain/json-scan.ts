@@ -108,6 +108,46 @@ export function pastSpace(text: string, from: number): number {
   }
 }
 
+/** A field of a JSON object, as it is written. */
+export interface JsonEntry {
+  /** With its quotes. */
+  readonly key: string;
+  readonly value: string;
+}
+
+/** The fields of an object, not parsed, so that numbers stay what they are; undefined where the text is no object. */
+export function jsonEntries(text: string): JsonEntry[] | undefined {
+  if (scanJson(text, maxJsonDepth) !== "object") return undefined;
+  const entries: JsonEntry[] = [];
+  let at = pastSpace(text, pastSpace(text, 0) + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyStop = stringEnd(text, at + 1);
+    const from = keyEnd(text, at);
+    const to = valueEnd(text, from);
+    entries.push({ key: text.slice(at, keyStop), value: text.slice(from, to) });
+    at = pastSpace(text, pastSpace(text, to) + 1);
+  }
+  return entries;
+}
+
+/** Behind a value of a text that is known to be JSON. */
+function valueEnd(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; ; ) {
+    const unit = text.charCodeAt(at);
+    if (unit === openBrace || unit === openBracket) {
+      depth++;
+      at++;
+    } else if (unit === closeBrace || unit === closeBracket) {
+      depth--;
+      at++;
+    } else if (depth > 0 && (unit === comma || unit === colon)) at++;
+    else at = scalarEnd(text, at);
+    if (depth === 0) return at;
+    at = pastSpace(text, at);
+  }
+}
+
 /** The value of a JSON text; undefined where it is none, or one too deep for the walks that come after. */
 export function parseJson(text: string): unknown {
   const isShort = text.length <= 2 * maxJsonDepth;

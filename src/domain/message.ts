@@ -23,6 +23,20 @@ export const ApprovalDecision = {
 } as const;
 export type ApprovalDecision = (typeof ApprovalDecision)[keyof typeof ApprovalDecision];
 
+/** What of a message a context may leave out. */
+export const ElidedContent = {
+  UNSPECIFIED: "ELIDED_CONTENT_UNSPECIFIED",
+  TOOL_RESULT: "ELIDED_CONTENT_TOOL_RESULT",
+  TOOL_ARGUMENTS: "ELIDED_CONTENT_TOOL_ARGUMENTS",
+  TEXT: "ELIDED_CONTENT_TEXT",
+  THINKING: "ELIDED_CONTENT_THINKING",
+  ATTACHMENT: "ELIDED_CONTENT_ATTACHMENT",
+  CONTEXT: "ELIDED_CONTENT_CONTEXT",
+  TOOL_CALL: "ELIDED_CONTENT_TOOL_CALL",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type ElidedContent = (typeof ElidedContent)[keyof typeof ElidedContent];
+
 export interface TextPart {
   readonly text: string;
 }

@@ -86,7 +86,12 @@ You are a **manager agent**. Talking with the user is your job.
 
   /** One line: what follows it in a message is the summary. */
   "summary-mark": "[Previous conversation summary]",
-  "left-out-result": "[tool result left out: {{tokens}} tokens]",
+  "left-out-result": "[left out: {{tokens}} tokens of the result of {{call}}]",
+  "left-out-arguments": "[left out: {{tokens}} tokens of the arguments of {{call}}]",
+  "left-out-text": "[left out: {{tokens}} tokens of this message]",
+  "left-out-thinking": "[left out: {{tokens}} tokens of thinking]",
+  "left-out-attachment": "[left out: {{kind}} of {{tokens}} tokens]",
+  "left-out-calls": "[left out: {{count}} tool calls with their results]",
   "left-out-messages": "[messages left out at the start of this turn: {{count}}]",
   "no-result": "[no result was recorded]",
   truncated: "[...truncated]",

@@ -3,9 +3,10 @@ import type { StoredTurn } from "../domain/stored-turn.js";
 import type { LedgerDeps } from "../ledger/deps.js";
 import { givenUpBy, openCallsOf } from "../ledger/open-calls.js";
 import { readOpenTurn } from "../ledger/read-open-turn.js";
-import { refitTurns } from "../thread/fit-turns.js";
+import { parseFit } from "../thread/fit.js";
 import { turnPieces } from "../thread/history-bytes.js";
 import { parseCutId } from "../thread/history-cut.js";
+import { markTurns } from "../thread/marked-turns.js";
 import { decodeMessages } from "../thread/message-codec.js";
 import { itemKey, OpenItems, openCallIds } from "../thread/open-items.js";
 import { OpenState } from "../thread/open-state.js";
@@ -30,32 +31,31 @@ export async function replayHistory(
   layer: HistoryLayer,
   words: Omit<ShownHow, "clean">,
 ): Promise<Buffer[]> {
-  const { compactionId, splitMessageIndex, elisionCount } = layer;
-  const { clean } = parseCutId(layer.cutId);
+  const { compactionId } = layer;
+  const { clean, fittedId } = parseCutId(layer.cutId);
   const summary = compactionId === "" ? undefined : await ledger.compactions.find(tenantId, compactionId);
   if (compactionId !== "" && !summary) throw receiptExpired(assemblyId, "its summary");
   const past = { tenantId, assemblyId, layer, summary, how: { ...words, clean } };
   const active = await activeTurn(ledger, past);
   const turns = await finishedTurns(ledger, past, active);
   if (active) turns.push(active.turn);
-  const split = splitMessageIndex - (turns[0]?.from ?? 0);
   const pieces =
-    split > 0 || elisionCount > 0
-      ? await refitted(ledger, past, turns, split)
-      : turns.flatMap((turn) => turnPieces(turn, clean));
+    fittedId === ""
+      ? turns.flatMap((turn) => turnPieces(turn, clean))
+      : await refitted(ledger, past, turns, fittedId);
   return summary ? [Buffer.from(summary.wire), ...pieces] : pieces;
 }
 
 async function refitted(
   ledger: LedgerDeps,
-  { assemblyId, layer, how }: PastHistory,
+  { assemblyId, how }: PastHistory,
   turns: readonly ShownTurn[],
-  split: number,
+  fittedId: string,
 ): Promise<Buffer[]> {
-  const fitted = await refitTurns(ledger.counter, turns, split, layer.elisionCount, how.clean);
-  // A receipt of a time when results were chosen otherwise.
-  if (parseCutId(layer.cutId).fittedId !== fitted.id)
-    throw receiptExpired(assemblyId, "which of its tool results were left out");
+  const fit = parseFit(fittedId);
+  const fitted = fit && (await markTurns(ledger.counter, turns, fit, how.clean));
+  // A receipt of a time when marks were made otherwise.
+  if (fitted?.id !== fittedId) throw receiptExpired(assemblyId, "what was left out of its turns");
   return turns.flatMap((turn) => fitted.piecesOf(turn));
 }
 

@@ -8,6 +8,8 @@ export interface NameRule {
   readonly maxLength: number;
   /** Put before a name that may not begin as it does; what an empty name becomes. */
   readonly head: string;
+  /** Makes a shorter one of a name that is too long, where its end matters. */
+  readonly shorten?: (name: string, maxLength: number) => string;
 }
 
 export const anthropicToolName: NameRule = {
@@ -66,8 +68,9 @@ class Names {
   }
 
   private rewritten(name: string): string {
-    const { forbidden, maxLength, head } = this.rule;
-    const clean = name.replace(forbidden, "_").slice(0, maxLength);
+    const { forbidden, maxLength, head, shorten } = this.rule;
+    const short = shorten ? shorten(name, maxLength) : name;
+    const clean = short.replace(forbidden, "_").slice(0, maxLength);
     return this.allows(clean) ? clean : (head + clean).slice(0, maxLength);
   }
 }

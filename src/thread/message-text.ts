@@ -39,7 +39,7 @@ export interface MessageTokens {
 /** Exact counts for each message. */
 export async function countMessages(
   counter: TokenCounter,
-  messages: readonly Message[],
+  messages: readonly Pick<Message, "parts" | "contextParts">[],
   signal?: AbortSignal,
   vocabulary: Vocabulary = "o200k_base",
 ): Promise<MessageTokens[]> {

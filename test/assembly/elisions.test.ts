@@ -47,15 +47,15 @@ describe("what was elided", () => {
     const { quire, turnId, withRoom } = await served([
       user("Look."),
       toolCalls("a", "b", "c"),
-      results(result("a", 20), result("b", 3_000)),
+      results(result("a", 8), result("b", 3_000)),
       results(result("c", 900)),
     ]);
     const context = withRoom(200);
     const { layer, history, completed } = await assembled(quire, context);
     const at = { turnId, content: ElidedContent.TOOL_RESULT };
     const elisions = [
-      { ...at, messageIndex: 2, partIndex: 1, callId: "b", tokensBefore: 3_001, tokensAfter: 11 },
-      { ...at, messageIndex: 3, partIndex: 0, callId: "c", tokensBefore: 901, tokensAfter: 10 },
+      { ...at, messageIndex: 2, partIndex: 1, callId: "b", tokensBefore: 3_001, tokensAfter: 13 },
+      { ...at, messageIndex: 3, partIndex: 0, callId: "c", tokensBefore: 901, tokensAfter: 12 },
     ];
     expect(layer).toMatchObject({ elisionCount: 2, elisions });
     const { receipt } = await quire.assembly.getReceipt({ assemblyId: completed.assemblyId });
@@ -64,7 +64,7 @@ describe("what was elided", () => {
     expect(built.context!.historyLayer).toEqual(layer);
     // The small result beside the large one is as it was.
     const kept = history.find(({ index }) => index === 2)!.parts[0];
-    expect(kept).toEqual(result("a", 20));
+    expect(kept).toEqual(result("a", 8));
   });
 
   test("is named by its place in the whole turn, of which the beginning is left out", async () => {
@@ -77,7 +77,10 @@ describe("what was elided", () => {
     ]);
     const { layer } = await assembled(quire, withRoom(1_050));
     expect(layer.splitMessageIndex).toBe(3);
-    expect(layer.elisions.map(({ messageIndex, partIndex }) => [messageIndex, partIndex])).toEqual([[4, 0]]);
+    expect(layer.elisions.map(({ messageIndex, partIndex }) => [messageIndex, partIndex])).toEqual([
+      [4, 0],
+      [4, 1],
+    ]);
   });
 
   test.each([

@@ -3,7 +3,8 @@ import { Message, MessageRole } from "../../src/contract/gen/quire/v1/message.js
 import { textPart } from "../../src/domain/message.js";
 import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import { countedTokens } from "../../src/domain/token-units.js";
-import { type FittedTurns, fitTurns } from "../../src/thread/fit-turns.js";
+import { fitTurns } from "../../src/thread/fit-turns.js";
+import type { FittedTurns } from "../../src/thread/marked-turns.js";
 import { decodeMessages, encodeMessages } from "../../src/thread/message-codec.js";
 import { messageOverheadTokens } from "../../src/thread/message-overhead.js";
 import { countMessages } from "../../src/thread/message-text.js";
@@ -44,7 +45,8 @@ async function fitted(vocabulary: Vocabulary, clean: boolean, room: number): Pro
   const facts = await countedFacts(counter, turn, vocabulary);
   const how = { vocabulary, texts: defaultPromptTexts, clean };
   const shown = shownTurn(turn, facts, undefined, how, ["d"], true);
-  return (await fitTurns(counter, [shown], countedTokens(room), 100, clean))!;
+  const tokens = countedTokens(room);
+  return (await fitTurns(counter, [shown], { tokens, targetTokens: tokens, messages: 100 }, clean))!;
 }
 
 describe.each([
@@ -63,7 +65,7 @@ describe.each([
   }) => {
     const fit = await fitted(vocabulary, clean, room);
     expect(fit.elided).toHaveLength(elided);
-    expect(fit.splitIndex).toBeGreaterThan(0);
+    expect(fit.fit.splitIndex).toBeGreaterThan(0);
     const [turn] = fit.turns;
     const messages = fit.piecesOf(turn!).flatMap(decodeMessages);
     const isAnswer = ({ role }: Pick<Message, "role">) => role === MessageRole.ASSISTANT;

@@ -104,14 +104,21 @@ describe("templates", () => {
     const result = { callId: "call-1", content, isError: false };
     const big = { ...toolResults(), parts: [{ content: { $case: "toolResult" as const, value: result } }] };
     await quire.ledger.createSession({ label: "big" });
-    const messages = [user("Look."), toolCalls("call-1", "call-2"), big, toolResults("call-2")];
+    const messages = [
+      user("Look."),
+      toolCalls("call-0"),
+      toolResults("call-0"),
+      toolCalls("call-1", "call-2"),
+      big,
+      toolResults("call-2"),
+    ];
     await quire.ledger.recordTurn({ session: "big", messages });
     const request = contextRequest("big", exactModel);
     const maxContextTokens = (await tokensBesideHistory(quire, request)) + 300;
     const fitted = (await quire.assembly.buildContext({ context: { ...request, maxContextTokens } }))
       .context!;
-    expect(readBy(fitted)).toContain("[3001 TOKENS GONE]");
-    expect(readBy(fitted)).toContain("[1 MESSAGES GONE]");
+    expect(readBy(fitted)).toMatch(/\[\d+ TOKENS GONE\]/);
+    expect(readBy(fitted)).toContain("[2 MESSAGES GONE]");
 
     const { compaction } = await quire.ledger.compact({ session: "desk", keepTurns: 1 });
     expect(compaction!.summary).not.toContain("WAS SAID");

@@ -20,6 +20,7 @@ export type CompactHistoryInput = Pick<
   | "head"
   | "model"
   | "nowMs"
+  | "pin"
   | "request"
   | "scale"
   | "session"

@@ -1,7 +1,6 @@
 import {
   CandidateRule,
   type ContextCandidate,
-  ElidedContent,
   type Elision,
   type HistoryLayer,
   HistoryReplay,
@@ -12,12 +11,12 @@ import { sha256 } from "../../domain/hash.js";
 import { defaultPromptTexts, type PromptTexts } from "../../domain/prompt-texts.js";
 import {
   atLeast,
-  countedTokens,
   least,
   type ModelTokens,
   minus,
   modelTokens,
   plus,
+  shareOf,
   sumOf,
 } from "../../domain/token-units.js";
 import { QuireError } from "../../errors/quire-error.js";
@@ -26,6 +25,7 @@ import type { ThreadWindow } from "../../ledger/thread-window.js";
 import { scaled } from "../../models/token-scale.js";
 import { turnPieces } from "../../thread/history-bytes.js";
 import { cutId, type HistoryCut } from "../../thread/history-cut.js";
+import { openCost } from "../../thread/open-cost.js";
 import type { ShownMessages } from "../../thread/shown-messages.js";
 import type { ShownTurn } from "../../thread/shown-turn.js";
 import { summaryCost } from "../../thread/summary-cost.js";
@@ -38,7 +38,7 @@ import { type ChosenTurns, chooseTurns, type HistoryRooms, isSummaryInPlace } fr
 /** What of a resolved request it needs. */
 export type HistoryInput = Pick<
   ResolvedContext,
-  "head" | "request" | "scale" | "settings" | "templates" | "tenantId"
+  "head" | "pin" | "request" | "scale" | "settings" | "templates" | "tenantId"
 >;
 
 export interface HistoryDeps {
@@ -84,10 +84,10 @@ export async function buildHistory(
   const clean = isClean(resolved);
   const rooms = historyRooms(resolved, plan, others);
   const chosen = await chooseTurns(deps.ledger.counter, resolved, window, rooms, clean);
-  if (window.compaction && (!chosen || !isSummaryInPlace(resolved, window, rooms, chosen))) {
+  if (window.compaction && (!chosen || !isSummaryInPlace(resolved, window, rooms))) {
     const bare = await window.withoutSummary();
     const without = await chooseTurns(deps.ledger.counter, resolved, bare, rooms, clean);
-    if (!without) throw tooLarge(others, openTokens(resolved, bare), plan.limits.available);
+    if (!without) throw tooLarge(others, await openTokens(deps, resolved, bare), plan.limits.available);
     return await stage(
       deps,
       resolved,
@@ -96,13 +96,16 @@ export async function buildHistory(
       clean,
     );
   }
-  if (!chosen) throw tooLarge(others, openTokens(resolved, window), plan.limits.available);
+  if (!chosen) throw tooLarge(others, await openTokens(deps, resolved, window), plan.limits.available);
   return await stage(deps, resolved, window, chosen, clean);
 }
 
 export function isClean({ request }: Pick<ResolvedContext, "request">): boolean {
   return request.replay === HistoryReplay.CLEAN;
 }
+
+/** What is left out of history brings the whole context down to this share of what is available. */
+export const targetShare = 0.6;
 
 export function historyRooms(
   { settings }: Pick<ResolvedContext, "settings">,
@@ -112,13 +115,18 @@ export function historyRooms(
   const { available } = plan.limits;
   if (settings.policy !== BudgetPolicy.ELASTIC) {
     const room = plan.historyCap ?? plan.lanes.history;
-    return { room, fullRoom: room };
+    return { room, fullRoom: room, target: room };
   }
   const fullRoom = minus(available, otherTokens(others));
   if (fullRoom < 0) throw tooLarge(others, modelTokens(0), available);
   const room = atLeast(minus(fullRoom, plan.memoryReserve), 0);
   const cap = plan.historyCap ?? modelTokens(Number.POSITIVE_INFINITY);
-  return { room: least(room, cap), fullRoom: least(fullRoom, cap) };
+  const whole = minus(shareOf(available, targetShare), otherTokens(others));
+  return {
+    room: least(room, cap),
+    fullRoom: least(fullRoom, cap),
+    target: atLeast(least(least(whole, shareOf(cap, targetShare)), room), 0),
+  };
 }
 
 function tooLarge(others: OtherTokens, openCalls: ModelTokens, available: ModelTokens): QuireError {
@@ -133,9 +141,12 @@ function tooLarge(others: OtherTokens, openCalls: ModelTokens, available: ModelT
   );
 }
 
-/** What the turn costs that cannot be left out because something in it is still open. */
-function openTokens(resolved: HistoryInput, window: ThreadWindow): ModelTokens {
-  return scaled(resolved.scale, window.newestFirst[0]?.tokens ?? countedTokens(0));
+async function openTokens(
+  deps: HistoryDeps,
+  { scale }: HistoryInput,
+  { newestFirst }: ThreadWindow,
+): Promise<ModelTokens> {
+  return scaled(scale, await openCost(deps.ledger.counter, newestFirst));
 }
 
 async function stage(
@@ -192,7 +203,7 @@ async function stage(
       tokens,
       reused: reuse !== undefined,
       afterTurnId: reuse === undefined ? "" : finished[reuse]!.stored.turnId,
-      splitMessageIndex: (first?.from ?? 0) + (chosen.fitted?.splitIndex ?? 0),
+      splitMessageIndex: (first?.from ?? 0) + (chosen.fitted?.fit.splitIndex ?? 0),
       elisionCount: chosen.fitted?.elided.length ?? 0,
       elisions: elisionsOf(resolved, chosen),
       hash: sha256(Buffer.from(id), chain, ...active),
@@ -217,18 +228,27 @@ const maxElisions = 512;
 
 function elisionsOf({ scale }: HistoryInput, { fitted }: ChosenTurns): Elision[] {
   const named = fitted?.elided.slice(0, maxElisions) ?? [];
-  return named.map(({ turnId, messageIndex, partIndex, callId, tokens, markerTokens }) => ({
+  return named.map(({ turnId, messageIndex, partIndex, callId, content, tokens, shownTokens }) => ({
     turnId,
     messageIndex,
     partIndex,
     callId,
-    content: ElidedContent.TOOL_RESULT,
+    content,
     tokensBefore: scaled(scale, tokens),
-    tokensAfter: scaled(scale, markerTokens),
+    tokensAfter: scaled(scale, shownTokens),
   }));
 }
 
-const markNames = ["no-result", "left-out-messages", "left-out-result"] as const;
+const markNames = [
+  "no-result",
+  "left-out-messages",
+  "left-out-result",
+  "left-out-arguments",
+  "left-out-text",
+  "left-out-thinking",
+  "left-out-attachment",
+  "left-out-calls",
+] as const;
 
 /** Stands for the words of marks in history where they are not the default ones. */
 function wordsId(texts: PromptTexts): string {

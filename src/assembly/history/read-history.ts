@@ -5,7 +5,7 @@ import { planFold } from "../../compaction/plan/plan-fold.js";
 import { fromMicroseconds } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
 import { BudgetPolicy, CompressionStrategy } from "../../domain/context-settings.js";
-import { atLeast, least, minus, modelTokens, plus, shareOf } from "../../domain/token-units.js";
+import { atLeast, countedTokens, minus, plus } from "../../domain/token-units.js";
 import type { EffectiveThread } from "../../ledger/effective-thread.js";
 import { readWindow, type ThreadWindow } from "../../ledger/thread-window.js";
 import { unscaled } from "../../models/token-scale.js";
@@ -14,16 +14,15 @@ import type { CutLimits } from "../../thread/window-cut.js";
 import type { ContextPlan } from "../plan/plan.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { HistoryRooms } from "./choose-turns.js";
-import { type HistoryDeps, historyRooms, isClean, type OtherTokens, otherTokens } from "./history.js";
+import { type HistoryDeps, historyRooms, isClean, type OtherTokens, targetShare } from "./history.js";
+import { savedByMarks } from "./pinned-turns.js";
 
 /** What of a resolved request it needs. */
 export type ReadHistoryInput = Pick<
   ResolvedContext,
-  "activeTurn" | "head" | "model" | "nowMs" | "request" | "scale" | "settings" | "thread"
+  "activeTurn" | "head" | "model" | "nowMs" | "pin" | "request" | "scale" | "settings" | "thread"
 >;
 
-/** History is compacted to this share of what is available, before a turn. */
-const beforeTurnShare = 0.6;
 /** The thread as it can be shown, and whether it should be compacted first. */
 export interface HistoryState {
   readonly thread: EffectiveThread;
@@ -43,7 +42,7 @@ export async function readHistory(
   isRewritten = false,
 ): Promise<HistoryState> {
   const rooms = historyRooms(resolved, plan, others);
-  const goal = goalOf(resolved, plan, others, rooms);
+  const goal = goalOf(resolved, rooms);
   const { thread } = resolved;
   const window = await readShown(deps, resolved, thread, goal, signal);
   if (!mayCompact(resolved)) return { thread, window, wanted: undefined, job: undefined };
@@ -70,7 +69,8 @@ function isDue(
   goal: CompactionGoal,
   isRewritten: boolean,
 ): boolean {
-  const { tokens, messages } = shownCost(window);
+  const { tokens: unmarked, messages } = shownCost(window);
+  const tokens = minus(unmarked, countedTokens(savedByMarks(resolved, window.compaction?.id ?? "")));
   if (!window.wholeThread || tokens > goal.roomTokens || messages > goal.roomMessages) return true;
   const { softThreshold } = resolved.settings.compaction;
   const isNear = softThreshold < 1 && tokens >= softThreshold * goal.roomTokens;
@@ -93,21 +93,14 @@ export function isCold({ head, activeTurn, nowMs, model }: ReadHistoryInput): bo
 }
 
 /** What history may cost and what it should, as it is counted. */
-function goalOf(
-  resolved: ReadHistoryInput,
-  plan: ContextPlan,
-  others: OtherTokens,
-  { room, fullRoom }: HistoryRooms,
-): CompactionGoal {
+function goalOf(resolved: ReadHistoryInput, { room, fullRoom, target }: HistoryRooms): CompactionGoal {
   const { scale, settings } = resolved;
-  const whole = minus(shareOf(plan.limits.available, beforeTurnShare), otherTokens(others));
-  const cap = shareOf(plan.historyCap ?? modelTokens(Number.POSITIVE_INFINITY), beforeTurnShare);
   const maxMessages = settings.maxMessages ?? Number.POSITIVE_INFINITY;
   return {
-    targetTokens: atLeast(unscaled(scale, least(least(whole, cap), room)), 0),
+    targetTokens: atLeast(unscaled(scale, target), 0),
     roomTokens: unscaled(scale, room),
     fullRoomTokens: unscaled(scale, fullRoom),
-    targetMessages: Math.floor(maxMessages * beforeTurnShare),
+    targetMessages: Math.floor(maxMessages * targetShare),
     roomMessages: maxMessages,
     keepTurns: settings.keepTurns,
     keepAtMost: Number.POSITIVE_INFINITY,
@@ -121,5 +114,7 @@ export function readShown(
   goal: CompactionGoal,
   signal: AbortSignal | undefined,
 ): Promise<ThreadWindow> {
-  return readWindow(deps.ledger, thread, isClean(resolved), goal.roomTokens, goal.keepTurns + 1, signal);
+  const saved = countedTokens(savedByMarks(resolved, thread.compaction?.id ?? ""));
+  const tokens = plus(goal.roomTokens, saved);
+  return readWindow(deps.ledger, thread, isClean(resolved), tokens, goal.keepTurns + 1, signal);
 }

@@ -14,6 +14,7 @@ export type TrialInput = Pick<
   | "head"
   | "model"
   | "nowMs"
+  | "pin"
   | "request"
   | "role"
   | "scale"

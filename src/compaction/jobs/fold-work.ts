@@ -1,9 +1,10 @@
-import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { defaultPromptTexts, fill, type PromptTexts } from "../../domain/prompt-texts.js";
 import { countTokens } from "../../tokens/count-tokens.js";
 import { boundTurns } from "../extractive/bound-turns.js";
 import { summarizeExtractively } from "../extractive/extractive.js";
 import { summarizeByImportance } from "../extractive/importance.js";
 import { summarizeWithDecay } from "../extractive/time-decay.js";
+import { hasWords } from "../plan/check-summary.js";
 import { openIdentifiers } from "../plan/identifiers.js";
 import { type PackedFold, unpack } from "../plan/stored-fold.js";
 import type { SummaryTask } from "../plan/summary-task.js";
@@ -30,8 +31,14 @@ export function summarizePacked(input: {
   readonly strategy: EmbeddedStrategy;
   readonly task: PackedTask;
 }): string {
-  const { strategy } = input;
   const task = { ...input.task, turns: read(input.task.turns) };
+  const text = summarize(input.strategy, task);
+  // Of turns without a word, such as one of signs only, there is nothing to say but that they were.
+  const { texts = defaultPromptTexts } = task;
+  return hasWords(text) ? text : fill(texts["extract-left-out"], { count: task.turns.length });
+}
+
+function summarize(strategy: EmbeddedStrategy, task: SummaryTask): string {
   if (strategy.kind === "importance") return summarizeByImportance(task, count);
   if (strategy.kind === "time_decay") return summarizeWithDecay(task, count, strategy.halfLifeTurns);
   return summarizeExtractively(task, count);

@@ -14,7 +14,7 @@ const longestShown = 80;
 export function checkSummary(check: SummaryCheck): string | undefined {
   const { text, tokens, replacedTokens, maxTokens, mustKeep } = check;
   if (text.trim() === "") return "is empty";
-  if (!/[\p{L}\p{N}]/u.test(text)) return "has no letter and no number in it";
+  if (!hasWords(text)) return "has no letter and no number in it";
   if (tokens >= replacedTokens)
     return `is not shorter than what it replaces (${tokens} tokens for ${replacedTokens})`;
   if (tokens > maxTokens) return `is over its limit (${tokens} tokens of ${maxTokens})`;
@@ -22,6 +22,11 @@ export function checkSummary(check: SummaryCheck): string | undefined {
   if (dropped.length === 0) return undefined;
   const more = dropped.length > 1 ? ` and ${dropped.length - 1} more` : "";
   return `drops the identifier ${shown(dropped[0]!)}${more}`;
+}
+
+/** Whether there is a letter or a number in a text. */
+export function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
 }
 
 /** Whether the identifier stands in the text by itself: `call_1` is not in `call_12`. */

@@ -9,6 +9,7 @@ import {
   pairedCalls,
   type Step,
 } from "../messages.js";
+import { chatCallId } from "../openai/call-id.js";
 import {
   argumentsText,
   CacheMarks,
@@ -18,7 +19,6 @@ import {
   imageUrl,
   inlineFile,
   maxTokensOf,
-  openaiCallId,
   outputText,
   ownOpaque,
   pdfType,
@@ -52,7 +52,7 @@ export function renderOpenaiChat(input: RenderInput): RenderedBody {
   const { texts = defaultPromptTexts } = input;
   const conversation = new ChatConversation(names, new CacheMarks<ChatMessage>(input.breakpoints), texts);
   if (hasText(input.system)) conversation.add(-1, { role: "system", content: input.system });
-  const steps = pairedCalls(input.messages, callIds(openaiCallId), texts, "openai");
+  const steps = pairedCalls(input.messages, callIds(chatCallId), texts, "openai");
   for (const step of steps) conversation.addStep(step);
   const messages = conversation.finished();
 

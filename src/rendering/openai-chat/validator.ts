@@ -1,4 +1,5 @@
 import { BodyProblems } from "../body-problems.js";
+import { chatCallId } from "../openai/call-id.js";
 import {
   checkBreakpoint,
   checkCallId,
@@ -103,7 +104,7 @@ function checkMessages(messages: unknown, problems: BodyProblems): void {
     }
     if (message.role === "tool") {
       const id = message.tool_call_id;
-      if (checkCallId(id, `${path}.tool_call_id`, problems) && !open.delete(id)) {
+      if (checkCallId(id, chatCallId, `${path}.tool_call_id`, problems) && !open.delete(id)) {
         problems.add(
           "tool_result_unexpected",
           path,
@@ -135,7 +136,7 @@ function checkCalls(calls: unknown, path: string, problems: BodyProblems): Set<s
       problems.add("tool_call_shape", where, 'must have the type "function", and a function');
       return;
     }
-    if (checkCallId(call.id, `${where}.id`, problems)) {
+    if (checkCallId(call.id, chatCallId, `${where}.id`, problems)) {
       const isNew = !ids.has(call.id);
       problems.check(isNew, "call_id_duplicate", `${where}.id`, `"${call.id}" is the id of two calls`);
       ids.add(call.id);

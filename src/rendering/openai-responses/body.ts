@@ -9,13 +9,13 @@ import {
   responsesOrigin,
   type Step,
 } from "../messages.js";
+import { responsesCallId } from "../openai/call-id.js";
 import {
   argumentsText,
   CacheMarks,
   cacheKeyOf,
   effortOf,
   maxTokensOf,
-  openaiCallId,
   ownOpaque,
   temperatureOf,
 } from "../openai/content.js";
@@ -40,7 +40,7 @@ export function renderOpenaiResponses(input: RenderInput): RenderedBody {
   if (hasText(input.system) && !instructed) {
     conversation.add(-1, { role: "developer", content: input.system });
   }
-  for (const step of pairedCalls(input.messages, callIds(openaiCallId), texts, "openai"))
+  for (const step of pairedCalls(input.messages, callIds(responsesCallId), texts, "openai"))
     conversation.addStep(step);
   const items = conversation.finished();
 

@@ -1,4 +1,5 @@
 import { BodyProblems } from "../body-problems.js";
+import { responsesCallId } from "../openai/call-id.js";
 import {
   checkBreakpoint,
   checkCallId,
@@ -153,7 +154,7 @@ function checkItem(item: JsonObject, path: string, isUnstored: boolean, problems
   if (type === "message") checkMessage(item, path, problems);
   else if (type === "reasoning") checkReasoning(item, path, isUnstored, problems);
   else if (typeof type === "string" && (calls.has(type) || answeredBy(type) !== undefined)) {
-    checkCallId(item.call_id, `${path}.call_id`, problems);
+    checkCallId(item.call_id, responsesCallId, `${path}.call_id`, problems);
     if (type === "function_call") {
       checkToolName(item.name, `${path}.name`, problems);
       const written = typeof item.arguments === "string";

@@ -1,7 +1,7 @@
 import type { BodyProblems } from "../body-problems.js";
 import { isObject, type JsonObject } from "../schema-dialect.js";
-import { openaiToolName } from "../tool-names.js";
-import { cacheKeyLength, dataUrlType, isImageUrl, isWebUrl, openaiCallId, openaiEfforts } from "./content.js";
+import { type NameRule, openaiToolName } from "../tool-names.js";
+import { cacheKeyLength, dataUrlType, isImageUrl, isWebUrl, openaiEfforts } from "./content.js";
 import { isWithoutItems, refusedAtTop } from "./schema.js";
 
 /** The rules that both of OpenAI's formats share. */
@@ -101,9 +101,14 @@ function checkParameters(schema: unknown, path: string, problems: BodyProblems):
   );
 }
 
-export function checkCallId(id: unknown, path: string, problems: BodyProblems): id is string {
-  const fits = typeof id === "string" && id.length > 0 && id.length <= openaiCallId.maxLength;
-  return problems.check(fits, "call_id_length", path, "must be a string of 1 to 64 characters");
+export function checkCallId(
+  id: unknown,
+  { maxLength }: NameRule,
+  path: string,
+  problems: BodyProblems,
+): id is string {
+  const fits = typeof id === "string" && id.length > 0 && id.length <= maxLength;
+  return problems.check(fits, "call_id_length", path, `must be a string of 1 to ${maxLength} characters`);
 }
 
 export function checkText(text: unknown, path: string, problems: BodyProblems): void {

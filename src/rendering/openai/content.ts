@@ -12,16 +12,8 @@ import {
   resultText,
 } from "../messages.js";
 import type { CacheBreakpoint, RenderInput, Thinking } from "../render-input.js";
-import type { NameRule } from "../tool-names.js";
 
 /** What both of OpenAI's formats share. */
-
-export const openaiCallId: NameRule = {
-  pattern: /^[!-~]{1,64}$/,
-  forbidden: /[^!-~]/g,
-  maxLength: 64,
-  head: "call",
-};
 
 export const openaiEfforts: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { shortCallId } from "../../../src/rendering/openai/call-id.js";
 import { renderOpenaiChat } from "../../../src/rendering/openai-chat/body.js";
 import { validateOpenaiChat } from "../../../src/rendering/openai-chat/validator.js";
 import type { RenderInput } from "../../../src/rendering/render-input.js";
@@ -127,7 +128,9 @@ describe("renderOpenaiChat", () => {
     });
     const ids = messages.slice(1).map(({ tool_call_id: id }) => id as string);
     expect(new Set(ids).size).toBe(2);
-    for (const id of ids) expect(id.length).toBeLessThanOrEqual(64);
+    expect(ids).toEqual([shortCallId(`${long}1`, 40), shortCallId(`${long}2`, 40)]);
+    for (const id of ids) expect(id).toMatch(/^call_[\w-]{35}$/);
+    expect(shortCallId("x".repeat(40), 40)).toBe("x".repeat(40));
   });
 
   test("sends a temperature only without reasoning, and a limit only where there is one", () => {

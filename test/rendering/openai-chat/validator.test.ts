@@ -67,7 +67,7 @@ const bad: readonly (readonly [rule: string, path: string, body: unknown])[] = [
   ["tool_calls_empty", "messages[0].tool_calls", body({ role: "assistant", content: "So.", tool_calls: [] })],
   ["tool_calls_too_many", "messages[0].tool_calls", manyCalls(129)],
   ["tool_call_shape", "messages[0].tool_calls[1]", asksFor(call, { id: "call_2", name: "search" })],
-  ["call_id_length", "messages[0].tool_calls[1].id", asksFor(call, { ...call, id: "x".repeat(65) })],
+  ["call_id_length", "messages[0].tool_calls[1].id", asksFor(call, { ...call, id: "x".repeat(41) })],
   ["call_id_duplicate", "messages[0].tool_calls[1].id", asksFor(call, call)],
   [
     "tool_name_pattern",

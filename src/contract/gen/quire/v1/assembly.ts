@@ -364,8 +364,27 @@ export const ElidedContent = {
   UNSPECIFIED: "ELIDED_CONTENT_UNSPECIFIED",
   /** TOOL_RESULT - ELIDED_CONTENT_TOOL_RESULT is the content of a tool's result. */
   TOOL_RESULT: "ELIDED_CONTENT_TOOL_RESULT",
-  /** TOOL_ARGUMENTS - ELIDED_CONTENT_TOOL_ARGUMENTS is the arguments of a tool call. They are never taken out so far. */
+  /**
+   * TOOL_ARGUMENTS - ELIDED_CONTENT_TOOL_ARGUMENTS is the arguments of a tool call that was answered. What is left of them is
+   * a JSON object.
+   */
   TOOL_ARGUMENTS: "ELIDED_CONTENT_TOOL_ARGUMENTS",
+  /**
+   * TEXT - ELIDED_CONTENT_TEXT is a text that somebody wrote. It gives way only if a turn does not fit otherwise,
+   * like everything below.
+   */
+  TEXT: "ELIDED_CONTENT_TEXT",
+  /**
+   * THINKING - ELIDED_CONTENT_THINKING is what a model thought. In a turn that goes on, thinking that is signed is never
+   * taken out.
+   */
+  THINKING: "ELIDED_CONTENT_THINKING",
+  /** ATTACHMENT - ELIDED_CONTENT_ATTACHMENT is an image or a file. */
+  ATTACHMENT: "ELIDED_CONTENT_ATTACHMENT",
+  /** CONTEXT - ELIDED_CONTENT_CONTEXT is context that was sent with a message: one of its `context_parts`. */
+  CONTEXT: "ELIDED_CONTENT_CONTEXT",
+  /** TOOL_CALL - ELIDED_CONTENT_TOOL_CALL is a tool call that was answered, with its result. */
+  TOOL_CALL: "ELIDED_CONTENT_TOOL_CALL",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -375,6 +394,11 @@ export namespace ElidedContent {
   export type UNSPECIFIED = typeof ElidedContent.UNSPECIFIED;
   export type TOOL_RESULT = typeof ElidedContent.TOOL_RESULT;
   export type TOOL_ARGUMENTS = typeof ElidedContent.TOOL_ARGUMENTS;
+  export type TEXT = typeof ElidedContent.TEXT;
+  export type THINKING = typeof ElidedContent.THINKING;
+  export type ATTACHMENT = typeof ElidedContent.ATTACHMENT;
+  export type CONTEXT = typeof ElidedContent.CONTEXT;
+  export type TOOL_CALL = typeof ElidedContent.TOOL_CALL;
   export type UNRECOGNIZED = typeof ElidedContent.UNRECOGNIZED;
 }
 
@@ -389,6 +413,21 @@ export function elidedContentFromJSON(object: any): ElidedContent {
     case 2:
     case "ELIDED_CONTENT_TOOL_ARGUMENTS":
       return ElidedContent.TOOL_ARGUMENTS;
+    case 3:
+    case "ELIDED_CONTENT_TEXT":
+      return ElidedContent.TEXT;
+    case 4:
+    case "ELIDED_CONTENT_THINKING":
+      return ElidedContent.THINKING;
+    case 5:
+    case "ELIDED_CONTENT_ATTACHMENT":
+      return ElidedContent.ATTACHMENT;
+    case 6:
+    case "ELIDED_CONTENT_CONTEXT":
+      return ElidedContent.CONTEXT;
+    case 7:
+    case "ELIDED_CONTENT_TOOL_CALL":
+      return ElidedContent.TOOL_CALL;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -404,6 +443,16 @@ export function elidedContentToNumber(object: ElidedContent): number {
       return 1;
     case ElidedContent.TOOL_ARGUMENTS:
       return 2;
+    case ElidedContent.TEXT:
+      return 3;
+    case ElidedContent.THINKING:
+      return 4;
+    case ElidedContent.ATTACHMENT:
+      return 5;
+    case ElidedContent.CONTEXT:
+      return 6;
+    case ElidedContent.TOOL_CALL:
+      return 7;
     case ElidedContent.UNRECOGNIZED:
     default:
       return -1;
@@ -852,7 +901,7 @@ export interface HistoryLayer {
    * in part; 0 otherwise.
    */
   readonly splitMessageIndex: number;
-  /** elision_count is how many pieces of it were replaced by a marker. */
+  /** elision_count is how many pieces of it are not shown whole. */
   readonly elisionCount: number;
   /**
    * hash stands for all its messages: the SHA-256 of the cut id, the chain hash and the messages of the
@@ -868,27 +917,33 @@ export interface HistoryLayer {
   /** summarized_turns is how many turns that summary stands for. */
   readonly summarizedTurns: number;
   /**
-   * elisions are those pieces, in the order in which they gave way: the largest first. At most 512 are named;
+   * elisions are those pieces, the largest first. At most 512 are named;
    * `elision_count` counts the others, too.
    */
   readonly elisions: readonly Elision[];
 }
 
-/** Elision is a piece of history that a context shows as a marker with its size. The ledger keeps it whole. */
+/**
+ * Elision is a piece of history that a context does not show whole: a marker names how much was left out,
+ * between its beginning and its end where there is room for them. The ledger keeps it whole.
+ */
 export interface Elision {
   /** turn_id is the turn that it belongs to. */
   readonly turnId: string;
   /** message_index is the message's place in that turn, from 0. */
   readonly messageIndex: number;
-  /** part_index is the part's place among the message's `parts`, from 0. */
+  /**
+   * part_index is the part's place among the message's `parts`, from 0; of CONTEXT, among its
+   * `context_parts`.
+   */
   readonly partIndex: number;
-  /** call_id is the tool call that it belongs to. */
+  /** call_id is the tool call that it belongs to; empty where it belongs to none. */
   readonly callId: string;
   /** content is what was taken out. */
   readonly content: ElidedContent;
   /** tokens_before is what it would cost. */
   readonly tokensBefore: number;
-  /** tokens_after is what the marker costs instead. */
+  /** tokens_after is what is shown of it costs, with the marker. */
   readonly tokensAfter: number;
 }
 

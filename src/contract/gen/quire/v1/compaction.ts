@@ -113,12 +113,21 @@ export const FloorKind = {
    * is kept.
    */
   SPLIT_TURN: "FLOOR_KIND_SPLIT_TURN",
-  /** ELIDED_RESULTS - FLOOR_KIND_ELIDED_RESULTS puts markers in the place of tool results; `value` is how many. */
+  /** ELIDED_RESULTS - FLOOR_KIND_ELIDED_RESULTS shortens tool results; `value` is how many. */
   ELIDED_RESULTS: "FLOOR_KIND_ELIDED_RESULTS",
   /** SUMMARY_LEFT_OUT - FLOOR_KIND_SUMMARY_LEFT_OUT leaves out the summary of older turns. */
   SUMMARY_LEFT_OUT: "FLOOR_KIND_SUMMARY_LEFT_OUT",
   /** NO_TURN_FITS - FLOOR_KIND_NO_TURN_FITS leaves out every turn. */
   NO_TURN_FITS: "FLOOR_KIND_NO_TURN_FITS",
+  /**
+   * ELIDED_ARGUMENTS - FLOOR_KIND_ELIDED_ARGUMENTS shortens the arguments of tool calls that were answered; `value` is how
+   * many.
+   */
+  ELIDED_ARGUMENTS: "FLOOR_KIND_ELIDED_ARGUMENTS",
+  /** ELIDED_TEXTS - FLOOR_KIND_ELIDED_TEXTS shortens texts, or leaves out thinking, images and files; `value` is how many. */
+  ELIDED_TEXTS: "FLOOR_KIND_ELIDED_TEXTS",
+  /** ELIDED_CALLS - FLOOR_KIND_ELIDED_CALLS leaves out tool calls that were answered, with their results; `value` is how many. */
+  ELIDED_CALLS: "FLOOR_KIND_ELIDED_CALLS",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -133,6 +142,9 @@ export namespace FloorKind {
   export type ELIDED_RESULTS = typeof FloorKind.ELIDED_RESULTS;
   export type SUMMARY_LEFT_OUT = typeof FloorKind.SUMMARY_LEFT_OUT;
   export type NO_TURN_FITS = typeof FloorKind.NO_TURN_FITS;
+  export type ELIDED_ARGUMENTS = typeof FloorKind.ELIDED_ARGUMENTS;
+  export type ELIDED_TEXTS = typeof FloorKind.ELIDED_TEXTS;
+  export type ELIDED_CALLS = typeof FloorKind.ELIDED_CALLS;
   export type UNRECOGNIZED = typeof FloorKind.UNRECOGNIZED;
 }
 
@@ -162,6 +174,15 @@ export function floorKindFromJSON(object: any): FloorKind {
     case 7:
     case "FLOOR_KIND_NO_TURN_FITS":
       return FloorKind.NO_TURN_FITS;
+    case 8:
+    case "FLOOR_KIND_ELIDED_ARGUMENTS":
+      return FloorKind.ELIDED_ARGUMENTS;
+    case 9:
+    case "FLOOR_KIND_ELIDED_TEXTS":
+      return FloorKind.ELIDED_TEXTS;
+    case 10:
+    case "FLOOR_KIND_ELIDED_CALLS":
+      return FloorKind.ELIDED_CALLS;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -187,6 +208,12 @@ export function floorKindToNumber(object: FloorKind): number {
       return 6;
     case FloorKind.NO_TURN_FITS:
       return 7;
+    case FloorKind.ELIDED_ARGUMENTS:
+      return 8;
+    case FloorKind.ELIDED_TEXTS:
+      return 9;
+    case FloorKind.ELIDED_CALLS:
+      return 10;
     case FloorKind.UNRECOGNIZED:
     default:
       return -1;
