@@ -126,7 +126,7 @@ export const FloorKind = {
   ELIDED_ARGUMENTS: "FLOOR_KIND_ELIDED_ARGUMENTS",
   /** ELIDED_TEXTS - FLOOR_KIND_ELIDED_TEXTS shortens texts, or leaves out thinking, images and files; `value` is how many. */
   ELIDED_TEXTS: "FLOOR_KIND_ELIDED_TEXTS",
-  /** ELIDED_CALLS - FLOOR_KIND_ELIDED_CALLS leaves out tool calls that were answered, with their results; `value` is how many. */
+  /** ELIDED_CALLS - FLOOR_KIND_ELIDED_CALLS leaves out answered tool calls with their results; `value` is how many. */
   ELIDED_CALLS: "FLOOR_KIND_ELIDED_CALLS",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
