@@ -47,6 +47,11 @@ const rooms = {
     except: { "workspace-codec.ts": ["contract"] },
     note: "rooms that keep data know no transport and not each other; only the codec knows the wire",
   },
+  memory: {
+    may: ["domain", "errors", "offload", "storage", "tokens"],
+    except: { "memory-codec.ts": ["contract"] },
+    note: "rooms that keep data know no transport and not each other; only the codec knows the wire",
+  },
   rendering: {
     may: ["domain", "errors"],
     note: "the same context gives the same bytes: nothing is read, asked or measured",
@@ -98,6 +103,7 @@ const rooms = {
       "domain",
       "errors",
       "ledger",
+      "memory",
       "models",
       "offload",
       "receipts",
@@ -123,6 +129,7 @@ const rooms = {
       "domain",
       "errors",
       "ledger",
+      "memory",
       "models",
       "offload",
       "receipts",
@@ -155,6 +162,7 @@ const keepers = [
   },
   { package: /^@grpc\/(reflection)|^grpc-health-check/, room: "server", note: "one room serves" },
   { package: /^piscina/, room: "offload", note: "one room starts threads" },
+  { package: /^loro-crdt/, room: "memory", note: "one room keeps documents" },
   { package: /^js-tiktoken/, room: "tokens", note: "one room counts" },
   {
     package: /^(openai|@anthropic-ai\/sdk)(\/|$)/,

@@ -10,7 +10,7 @@ for (const name of readdirSync(folder, { recursive: true })) {
   if (!name.endsWith(".ts")) continue;
   const path = join(folder, name);
   const text = readFileSync(path, "utf8");
-  const maps = text.match(/Entry\.decode\(reader/g)?.length ?? 0;
+  const maps = text.match(/_\w+Entry\.decode\(reader/g)?.length ?? 0;
   let changes = 0;
   const change = (map, key, value) => {
     changes++;

@@ -27,6 +27,7 @@ import {
 } from "./domain/clock.js";
 import type { LedgerDeps } from "./ledger/deps.js";
 import { createLedger } from "./ledger/ledger.js";
+import { createMemory, type MemoryDeps } from "./memory/deps.js";
 import { Calibrator } from "./models/calibrator.js";
 import { type Catalogue, extendCatalogue, parseCatalogue } from "./models/catalogue.js";
 import { Offload } from "./offload/offload.js";
@@ -51,6 +52,7 @@ export interface Engine {
   readonly ledger: LedgerDeps;
   readonly capsules: CapsuleDeps;
   readonly workspaces: WorkspaceDeps;
+  readonly memory: MemoryDeps;
   readonly assembly: AssemblyDeps;
   /** All that is kept in memory, each with its bound. */
   readonly caches: readonly MemoryUse[];
@@ -108,6 +110,7 @@ export async function openEngine(
   });
   const capsules = createCapsules({ database, knobTable, caches, clock, ids });
   const workspaces = createWorkspaces({ database, counter, caches, clock, ids });
+  const memory = createMemory({ database, counter, caches, clock, ids });
   const receipts = new ReceiptStore(database, warn("receipts could not be written"), caches);
   const onProblem = (path: string, problem: string) =>
     logger.warn({ path, problem }, "a file of the operator is not used; the text before stays in force");
@@ -138,6 +141,7 @@ export async function openEngine(
     calibrator,
     capsules: capsules.reader,
     workspaces: workspaces.reader,
+    blocks: memory.reader,
     receipts,
     recentReceipts: new RecentReceipts(receipts, caches),
     counter,
@@ -174,6 +178,7 @@ export async function openEngine(
     ledger,
     capsules,
     workspaces,
+    memory,
     assembly,
     caches: caches.uses,
     async close() {
@@ -183,6 +188,7 @@ export async function openEngine(
       await ledger.watches.close();
       await compactor.close();
       await ledger.writer.idle();
+      await memory.writer.idle();
       await receipts.flush();
       await calibrator.flush();
       await counter.close();

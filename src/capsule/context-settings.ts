@@ -10,6 +10,7 @@ import {
 export interface ResolvedSettings {
   readonly includeDescriptions: boolean;
   readonly includeSchemas: boolean;
+  readonly includeBlockSchemas: boolean;
   readonly activityLimit: number;
   readonly compaction: CompactionSettings;
   /** Whether the system prompt is made anew each time. */
@@ -57,6 +58,7 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
   return {
     includeDescriptions: first("includeDescriptions") ?? true,
     includeSchemas: first("includeSchemas") ?? true,
+    includeBlockSchemas: first("includeBlockSchemas") ?? false,
     activityLimit: first("activityLimit") ?? 10,
     compaction: {
       strategy:

@@ -1,6 +1,7 @@
 import { AssemblyServiceDefinition } from "./gen/quire/v1/assembly_service.js";
 import { CapsuleServiceDefinition } from "./gen/quire/v1/capsule_service.js";
 import { LedgerServiceDefinition } from "./gen/quire/v1/ledger_service.js";
+import { MemoryServiceDefinition } from "./gen/quire/v1/memory_service.js";
 import { WorkspaceServiceDefinition } from "./gen/quire/v1/workspace_service.js";
 
 /** The services of the contract. */
@@ -8,5 +9,6 @@ export const services = {
   ledger: LedgerServiceDefinition,
   capsules: CapsuleServiceDefinition,
   workspaces: WorkspaceServiceDefinition,
+  memory: MemoryServiceDefinition,
   assembly: AssemblyServiceDefinition,
 } as const;

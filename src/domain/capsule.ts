@@ -61,6 +61,8 @@ export interface Knobs {
 export interface MemorySettings {
   readonly recallLimit?: number | undefined;
   readonly similarityThreshold?: number | undefined;
+  /** Whether the memory tools are offered. */
+  readonly tools: boolean;
 }
 
 export interface ModelDefaults {

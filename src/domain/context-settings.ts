@@ -50,6 +50,7 @@ export interface ContextSettings {
   readonly summaryTokens?: number | undefined;
   readonly softThreshold?: number | undefined;
   readonly prefix: PrefixPolicy;
+  readonly includeBlockSchemas?: boolean | undefined;
 }
 
 /** Limits for one model. */

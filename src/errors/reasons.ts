@@ -49,6 +49,16 @@ export const reasons = [
   "DATABASE_LOST",
   "COMMIT_OUTCOME_UNKNOWN",
   "RESPONSE_UNREADABLE",
+  "BLOCK_NOT_FOUND",
+  "BLOCK_EXISTS",
+  "BLOCK_CHANGED",
+  "BLOCK_NOT_ALLOWED",
+  "BLOCK_SCHEMA_MISMATCH",
+  "BLOCK_LIMIT_EXCEEDED",
+  "SCHEMA_LOSES_CONTENT",
+  "REVISION_NOT_FOUND",
+  "SHARE_NOT_FOUND",
+  "ARCHIVAL_NOT_FOUND",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

@@ -20,6 +20,8 @@ export interface Quire {
   readonly capsules: CallsOf<Services["capsules"], CallOptions>;
   /** Documents, capabilities and toolsets. */
   readonly workspaces: CallsOf<Services["workspaces"], CallOptions>;
+  /** Memory blocks, the tools that change them, and archival entries. */
+  readonly memory: CallsOf<Services["memory"], CallOptions>;
   /** Contexts: layer by layer or at once, their receipts, and token counts. */
   readonly assembly: CallsOf<Services["assembly"], CallOptions>;
   /** Takes no more calls, ends the streams, waits for what is being written, and closes the database. */
@@ -29,12 +31,13 @@ export interface Quire {
 /** The services on an engine, which is closed with them. */
 export function quireOn(engine: Rooms & { close(): Promise<void> }): Quire {
   const calls = new RunningCalls();
-  const { ledger, capsules, workspaces, assembly } = servicesOn(engine);
+  const { ledger, capsules, workspaces, memory, assembly } = servicesOn(engine);
   let closed: Promise<void> | undefined;
   return {
     ledger: bind(calls, ledger),
     capsules: bind(calls, capsules),
     workspaces: bind(calls, workspaces),
+    memory: bind(calls, memory),
     assembly: bind(calls, assembly),
     close() {
       closed ??= calls.close().then(() => engine.close());

@@ -1,10 +1,12 @@
 import type { AssemblyDeps } from "../assembly/deps.js";
 import type { CapsuleDeps } from "../capsule/capsules.js";
 import type { LedgerDeps } from "../ledger/deps.js";
+import type { MemoryDeps } from "../memory/deps.js";
 import type { WorkspaceDeps } from "../workspace/deps.js";
 import { assemblyService } from "./handlers/assembly.js";
 import { capsuleService } from "./handlers/capsule.js";
 import { ledgerService } from "./handlers/ledger.js";
+import { memoryService } from "./handlers/memory.js";
 import { workspaceService } from "./handlers/workspace.js";
 
 /** What the services are made of. */
@@ -12,15 +14,17 @@ export interface Rooms {
   readonly ledger: LedgerDeps;
   readonly capsules: CapsuleDeps;
   readonly workspaces: WorkspaceDeps;
+  readonly memory: MemoryDeps;
   readonly assembly: AssemblyDeps;
 }
 
 /** The services of the contract, on these rooms. */
-export function servicesOn({ ledger, capsules, workspaces, assembly }: Rooms) {
+export function servicesOn({ ledger, capsules, workspaces, memory, assembly }: Rooms) {
   return {
     ledger: ledgerService(ledger, assembly),
     capsules: capsuleService(capsules),
     workspaces: workspaceService(workspaces),
+    memory: memoryService(memory),
     assembly: assemblyService(assembly),
   };
 }

@@ -47,6 +47,14 @@ async function use(quire: Quire, name: string, size: number, watch: Watch): Prom
       },
     }),
   );
+  const text = `What ${name} knows. ${filler.slice(0, 10_000)}`;
+  await look(
+    quire.memory.createBlock({
+      block: { owner: { kind: "OWNER_KIND_AGENT", name }, label: "core" },
+      type: "BLOCK_TYPE_CORE",
+      operations: [{ operation: { $case: "setText", value: { text } } }],
+    }),
+  );
   await look(quire.workspaces.putWorkspace({ name, path: "/" }));
   const documents = [{ path: "AGENTS.md", content: `Rules of ${name}. ${filler}` }];
   await look(quire.workspaces.putDocuments({ workspace: name, documents }));
@@ -95,6 +103,9 @@ describe("the caches of an engine", () => {
       "erasure epochs",
       "finished turns",
       "keys of tools",
+      "memory blocks",
+      "memory blocks of contexts",
+      "memory documents",
       "receipts to be written",
       "recent receipts",
       "statements of the reader",
@@ -108,7 +119,7 @@ describe("the caches of an engine", () => {
     ]);
     for (const { maxBytes } of engine.caches) expect(maxBytes).toBeGreaterThan(0);
     const total = engine.caches.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
-    expect(total / megabyte).toBeLessThan(640);
+    expect(total / megabyte).toBeLessThan(680);
   });
 
   test("stay within their bounds under floods of small and of large entries", async () => {

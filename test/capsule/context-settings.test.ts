@@ -14,6 +14,7 @@ describe("mergeSettings", () => {
     const defaults = {
       includeDescriptions: true,
       includeSchemas: true,
+      includeBlockSchemas: false,
       activityLimit: 10,
       compaction: {
         strategy: CompressionStrategy.SUMMARY,

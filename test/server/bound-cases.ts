@@ -79,6 +79,11 @@ function itemOf(field: DescField): unknown {
 const wrongCharacter = new Map([
   ["^\\P{Cc}*$", "a\u0007b"],
   ["^[^\\x00]*$", "a\0b"],
+  // Labels, their beginnings, and the names of fields and sections.
+  ["^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$", "a b"],
+  ["^[\\p{L}\\p{N}_.-]*$", "a b"],
+  ["^[\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*$", "a:b"],
+  ["^([\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*)?$", "a:b"],
 ]);
 
 /** A value that breaks each rule, by the rule's name in the contract. */

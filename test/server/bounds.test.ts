@@ -17,9 +17,13 @@ afterAll(() => server?.stop());
 
 const identity = (bytes: Buffer) => bytes;
 const registry = contractRegistry();
-const services = ["LedgerService", "CapsuleService", "WorkspaceService", "AssemblyService"].map(
-  (name) => registry.getService(`quire.v1.${name}`)!,
-);
+const services = [
+  "LedgerService",
+  "CapsuleService",
+  "WorkspaceService",
+  "MemoryService",
+  "AssemblyService",
+].map((name) => registry.getService(`quire.v1.${name}`)!);
 const seen = new Set<string>();
 const methods = services.flatMap((service) =>
   service.methods.map((method) => ({

@@ -18,11 +18,13 @@ import { openDatabase } from "../../src/storage/driver/database-sync.js";
 import { SqliteConnection } from "../../src/storage/driver/sqlite-connection.js";
 import { allTurns, type LedgerCalls, ledgerCalls } from "../ledger/ledger-calls.js";
 import { decides } from "../ledger/message-parts.js";
+import { type MemoryCalls, memoryCalls } from "../memory/memory-calls.js";
 import { gate } from "../support/gate.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
 import { startModelServer } from "../support/model-server.js";
 import { failure, startTestServer, type TestServer, type WireError, wireError } from "../support/server.js";
 import { AssemblyCalls } from "./assembly-reasons.js";
+import { blockCases } from "./block-reasons.js";
 import { CapturedLog, type LogLine } from "./captured-log.js";
 import { startChildServer } from "./child-server.js";
 import { rawUnary } from "./raw-call.js";
@@ -33,6 +35,7 @@ const noTurn = "0198c0de-0000-7000-8000-000000000001";
 let server: TestServer;
 let ledger: LedgerCalls;
 let assembly: AssemblyCalls;
+let memory: MemoryCalls;
 let log: CapturedLog;
 
 beforeAll(async () => {
@@ -40,10 +43,12 @@ beforeAll(async () => {
   server = await startTestServer({}, log.logger);
   ledger = ledgerCalls(server.ledger);
   assembly = new AssemblyCalls(server);
+  memory = memoryCalls(server.address);
 });
 
 afterAll(async () => {
   assembly.close();
+  memory.close();
   await server.stop();
 });
 
@@ -333,6 +338,7 @@ const cases: { readonly [Key in Reason]: Case } = {
   }),
   DATABASE_LOST: { metadata: { why: "deleted" }, provoke: deleteDatabase },
   COMMIT_OUTCOME_UNKNOWN: { provoke: failToSync },
+  ...blockCases(() => memory, refused),
 };
 
 /** So many turns under a head; the id of the last. */

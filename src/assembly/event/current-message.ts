@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   CandidateRule,
+  ConceptualLayer,
   type ContextCandidate,
   type InputHash,
   InputKind,
@@ -11,7 +12,7 @@ import { sha256 } from "../../domain/hash.js";
 import type { InjectedContext, InjectedSystem } from "../../domain/injected-context.js";
 import { emptyMessage, MessageRole, type Part, textPart } from "../../domain/message.js";
 import { fill } from "../../domain/prompt-texts.js";
-import { type ModelTokens, modelTokens, plus } from "../../domain/token-units.js";
+import { least, type ModelTokens, minus, modelTokens, plus, sumOf } from "../../domain/token-units.js";
 import { wireBytes } from "../../domain/wire-bytes.js";
 import { scaled, unscaled } from "../../models/token-scale.js";
 import { messageOverheadTokens } from "../../thread/message-overhead.js";
@@ -22,13 +23,14 @@ import type { ContextPlan } from "../plan/plan.js";
 import { cutMarker, isStrictTruncate, truncateText } from "../plan/strict.js";
 import type { SectionUpdate } from "../prefix/section-update.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
+import { blockDetail, blockInputs, blockSection, shownBlock } from "../system/memory-blocks.js";
 import { injectedContext, type SentNames } from "./injected-context.js";
 import { injectedJson } from "./injected-json.js";
 
 /** What of a resolved request it needs. */
 export type EventInput = Pick<
   ResolvedContext,
-  "capsule" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
+  "blocks" | "capsule" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
 >;
 
 export interface EventDeps {
@@ -43,6 +45,8 @@ export interface CurrentStage {
   readonly truncated: boolean;
   /** Whether something in it is not counted: images and files. */
   readonly hasUncounted: boolean;
+  /** What of its tokens is memory blocks. */
+  readonly memoryTokens: ModelTokens;
   readonly candidates: readonly ContextCandidate[];
   /** What of the event is named in the receipt. */
   readonly inputs: readonly InputHash[];
@@ -65,16 +69,16 @@ export async function buildCurrent(
       tokens: modelTokens(0),
       truncated: false,
       hasUncounted: false,
+      memoryTokens: modelTokens(0),
       candidates: [],
       inputs: [],
     };
   }
   const lines = contextLines(resolved, event, updates);
   const context = `${lines.map(({ text }) => text).join("\n")}\n\n`;
-  const write = (kept: string, parts: readonly Part[]) => {
-    const names = sentNames(lines, commonLength(context, kept));
-    return messageOf(kept, parts, injectedContext(resolved, event, system, names));
-  };
+  const namesIn = (kept: string) => sentNames(lines, commonLength(context, kept));
+  const write = (kept: string, parts: readonly Part[]) =>
+    messageOf(kept, parts, injectedContext(resolved, event, system, namesIn(kept)));
   const whole = write(context, event.content);
   const wholeTokens = await tokensOf(deps, resolved, whole);
   const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
@@ -85,6 +89,15 @@ export async function buildCurrent(
   const wire = wireBytes(Message, message);
   const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
   const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
+  const blocks = await blockCandidates(deps, resolved, namesIn(contextText(message)).blocks, rule);
+  const memoryTokens = least(
+    tokens,
+    sumOf(
+      blocks.filter(({ kept }) => kept),
+      (block) => block.tokens,
+    ),
+  );
+  const own = minus(tokens, memoryTokens);
   return {
     message,
     wire,
@@ -94,15 +107,40 @@ export async function buildCurrent(
     hasUncounted: message.parts.some(
       ({ content }) => content?.$case === "image" || content?.$case === "file",
     ),
-    candidates: [eventCandidate({ name: "current message", tokens, kept: true, rule, detail })],
-    inputs: eventInputs(event),
+    memoryTokens,
+    candidates: [
+      eventCandidate({ name: "current message", tokens: own, kept: true, rule, detail }),
+      ...blocks.map((block) => ({ ...block, layer: ConceptualLayer.MEMORY })),
+    ],
+    inputs: [...eventInputs(event), ...blockInputs(resolved, resolved.blocks.named)],
   };
+}
+
+/** The blocks that the request names, each a candidate of its own. */
+async function blockCandidates(
+  { counter }: EventDeps,
+  resolved: EventInput,
+  sent: readonly string[],
+  rule: CandidateRule,
+): Promise<(ContextCandidate & { readonly tokens: ModelTokens })[]> {
+  const { named } = resolved.blocks;
+  if (named.length === 0) return [];
+  const counts = await counter.countAll(
+    named.map((block) => shownBlock(resolved, block)),
+    resolved.scale.vocabulary,
+  );
+  return named.map((block, index) => {
+    const tokens = scaled(resolved.scale, counts[index]!);
+    const name = blockSection(block);
+    const kept = sent.includes(name);
+    return { ...eventCandidate({ name, tokens, kept, rule, detail: blockDetail(block) }), tokens };
+  });
 }
 
 /** A line of the context, or several, and what it is there for. */
 interface ContextLine {
   readonly text: string;
-  readonly kind?: "platform" | "hook" | "trigger" | "update";
+  readonly kind?: "platform" | "hook" | "trigger" | "update" | "block";
   readonly name?: string;
 }
 
@@ -113,6 +151,8 @@ function contextLines(
 ): ContextLine[] {
   // A label that an operator took away leaves no empty line.
   const lines = labels(resolved, event).filter(({ text }) => text.trim() !== "");
+  for (const block of resolved.blocks.named)
+    lines.push({ text: shownBlock(resolved, block), kind: "block", name: blockSection(block) });
   for (const { trigger, content } of resolved.capsule.body?.persona?.injectionPrompts ?? []) {
     if (trigger !== "start" && event.triggers.includes(trigger))
       lines.push({ text: content, kind: "trigger", name: trigger });
@@ -123,20 +163,24 @@ function contextLines(
 }
 
 /** The names of what is in the first characters of a context, wholly or in part. */
-function sentNames(lines: readonly ContextLine[], sentChars: number): SentNames {
+function sentNames(
+  lines: readonly ContextLine[],
+  sentChars: number,
+): SentNames & { readonly blocks: readonly string[] } {
   const names = {
     platform: [] as string[],
     hook: [] as string[],
     trigger: [] as string[],
     update: [] as string[],
+    block: [] as string[],
   };
   let start = 0;
   for (const { text, kind, name } of lines) {
     if (kind && name !== undefined && start < sentChars) names[kind].push(name);
     start += text.length + 1;
   }
-  const { platform, hook: hooks, trigger: triggers, update: updates } = names;
-  return { platform: platform[0] ?? "", hooks, triggers, updates };
+  const { platform, hook: hooks, trigger: triggers, update: updates, block: blocks } = names;
+  return { platform: platform[0] ?? "", hooks, triggers, updates, blocks };
 }
 
 function commonLength(a: string, b: string): number {
@@ -212,6 +256,11 @@ function messageOf(context: string, parts: readonly Part[], injected: InjectedCo
     contextJson: injectedJson(injected),
     injected,
   };
+}
+
+function contextText({ contextParts }: Message): string {
+  const [part] = contextParts;
+  return part?.content?.$case === "text" ? part.content.value.text : "";
 }
 
 async function tokensOf(deps: EventDeps, resolved: EventInput, message: Message): Promise<ModelTokens> {

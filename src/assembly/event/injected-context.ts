@@ -1,13 +1,15 @@
 import type { AgentEvent, PromptSection } from "../../contract/gen/quire/v1/assembly.js";
 import { AgentRole } from "../../domain/agent-role.js";
-import type { InjectedContext, InjectedSystem } from "../../domain/injected-context.js";
+import type { InjectedContext, InjectedMemory, InjectedSystem } from "../../domain/injected-context.js";
 import { DocumentKind } from "../../domain/workspace.js";
+import type { ContextBlock } from "../../memory/block-reader.js";
 import { shownCapabilities } from "../../workspace/render-environment.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { allowedBy } from "../system/allowed-capabilities.js";
+import { blockSection } from "../system/memory-blocks.js";
 
 /** What of a resolved request it needs. */
-export type InjectedInput = Pick<ResolvedContext, "capsule" | "request" | "role" | "workspace">;
+export type InjectedInput = Pick<ResolvedContext, "blocks" | "capsule" | "request" | "role" | "workspace">;
 
 /** The sections of the system prompt that documents are in, by their kind. */
 export const documentSections: ReadonlyMap<DocumentKind, string> = new Map([
@@ -31,7 +33,7 @@ export function injectedSystem(
   sections: readonly Pick<PromptSection, "name">[],
   hash: Buffer,
 ): InjectedSystem {
-  const { role, capsule, workspace } = resolved;
+  const { role, capsule, workspace, blocks } = resolved;
   const shown = new Set(sections.map(({ name }) => name));
   const snapshot = shown.has("environment") ? workspace?.snapshot : undefined;
   return {
@@ -48,9 +50,13 @@ export function injectedSystem(
       snapshotTime: workspace?.snapshotTime,
       snapshotHash: workspace?.snapshotHash ?? Buffer.alloc(0),
     },
-    memory: undefined,
+    memory: memoryOf(blocks.system.filter((block) => shown.has(blockSection(block)))),
     hash,
   };
+}
+
+function memoryOf(blocks: readonly ContextBlock[]): InjectedMemory | undefined {
+  return blocks.length === 0 ? undefined : { blocks: blocks.map(({ label }) => label) };
 }
 
 /** What of an event's context is in its message, by name. */

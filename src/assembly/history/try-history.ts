@@ -10,6 +10,7 @@ import { type HistoryState, readHistory } from "./read-history.js";
 export type TrialInput = Pick<
   ResolvedContext,
   | "activeTurn"
+  | "blocks"
   | "capsule"
   | "head"
   | "model"

@@ -68,8 +68,8 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
     { layer: ConceptualLayer.WORKSPACE, used: ofLayer(ConceptualLayer.WORKSPACE) + tools.tokens },
     { layer: ConceptualLayer.PERSONA, used: ofLayer(ConceptualLayer.PERSONA) },
     { layer: ConceptualLayer.SESSION, used: history.tokens },
-    { layer: ConceptualLayer.MEMORY, used: 0 },
-    { layer: ConceptualLayer.EVENT, used: current.tokens },
+    { layer: ConceptualLayer.MEMORY, used: ofLayer(ConceptualLayer.MEMORY) + current.memoryTokens },
+    { layer: ConceptualLayer.EVENT, used: current.tokens - current.memoryTokens },
   ];
   const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
   return {

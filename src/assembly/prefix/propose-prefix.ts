@@ -4,6 +4,7 @@ import { sha256 } from "../../domain/hash.js";
 import type { Offload } from "../../offload/offload.js";
 import { isWarm } from "../resolve/pin.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
+import { isBlockSection } from "../system/memory-blocks.js";
 import { earlierSystem, type SystemDeps, type SystemStage } from "../system/system.js";
 import type { ToolsStage } from "../tools/tools.js";
 import type { Prefix } from "./prefix.js";
@@ -54,7 +55,7 @@ export interface ToldSection {
   readonly update: SectionUpdate | undefined;
 }
 
-/** Changes of these may wait; all others apply at once. */
+/** Changes of these, and of memory blocks, may wait; all others apply at once. */
 const patient = new Set([
   "workspace_rules",
   "user_identity",
@@ -99,7 +100,7 @@ export async function proposePrefix(
   const now = sectionTexts(live);
   const names = [...new Set([...before.keys(), ...now.keys()])];
   const changed = names.filter((name) => before.get(name) !== now.get(name));
-  const urgent = changed.find((name) => !patient.has(name));
+  const urgent = changed.find((name) => !patient.has(name) && !isBlockSection(name));
   if (urgent !== undefined) return anew(ContextChangeKind.SECTION, urgent);
   const told = await toldSections(deps.offload, resolved, changed, toldBefore.updates, before, now, signal);
   const updates = told.flatMap(({ update }) => update ?? []);

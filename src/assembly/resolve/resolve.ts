@@ -11,6 +11,7 @@ import type { Toolset } from "../../domain/workspace.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
 import { requireOpen } from "../../ledger/open-turn.js";
+import type { BlockReader, ContextBlocks } from "../../memory/block-reader.js";
 import type { Calibrator } from "../../models/calibrator.js";
 import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
 import type { TokenScale } from "../../models/token-scale.js";
@@ -26,6 +27,7 @@ import { type SettledRequest, settleRequest } from "./settle-request.js";
 export interface ResolveDeps extends ReceiptDeps {
   readonly capsules: CapsuleReader;
   readonly workspaces: WorkspaceReader;
+  readonly blocks: BlockReader;
   readonly calibrator: Calibrator;
   readonly catalogue: Catalogue;
   readonly knobTable: KnobTable;
@@ -61,6 +63,8 @@ export interface ResolvedContext {
   /** The root of the workspace that is named; the session's where none is. */
   readonly workspacePath: string;
   readonly toolset: Toolset | undefined;
+  /** The memory blocks that this context shows. */
+  readonly blocks: ContextBlocks;
   readonly model: FoundModel;
   readonly modelName: string;
   readonly provider: string;
@@ -88,6 +92,7 @@ export async function resolve(
       deps.templates.current(),
       deps.override.read(),
     ]);
+  const blocks = await deps.blocks.forContext(tenantId, capsule.name, request.blocks);
   const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
@@ -133,6 +138,7 @@ export async function resolve(
     workspace,
     workspacePath: workspace ? workspace.path : session.workspacePath,
     toolset,
+    blocks,
     model,
     modelName,
     templates,

@@ -32,10 +32,12 @@ import { cutMarker, isStrictTruncate, truncateText } from "../plan/strict.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { ToolsStage } from "../tools/tools.js";
 import { allowedBy } from "./allowed-capabilities.js";
+import { blockDetail, blockInputs, blockSection, shownBlock } from "./memory-blocks.js";
 
 /** What of a resolved request it needs. */
 export type SystemInput = Pick<
   ResolvedContext,
+  | "blocks"
   | "capsule"
   | "model"
   | "override"
@@ -146,7 +148,8 @@ async function wholeSystem(deps: SystemDeps, resolved: SystemInput, tools: Tools
   const inputs = inputsOf(deps, resolved);
   const counted = await countedPrompt(deps, resolved, tools, inputs);
   const injected = injectedSystem(resolved, counted.sections, counted.hash);
-  return stage(counted, resolved.scale, inputs, injected);
+  const details = new Map(resolved.blocks.system.map((block) => [blockSection(block), blockDetail(block)]));
+  return stage(counted, resolved.scale, inputs, injected, details);
 }
 
 async function countedPrompt(
@@ -170,7 +173,19 @@ async function countedPrompt(
 function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage): string {
   const { request, role, task, capsule, workspace, toolset, templates, override, model, scale } = resolved;
   const { baseInstructions, permissionsGranted, scopedCapabilities, modeBlocks, runtime } = request;
-  const objects = [capsule, workspace, toolset, templates, override, tools, model.entry, deps.knobTable];
+  const { blocks, settings } = resolved;
+  const entry = model.entry;
+  const objects = [
+    capsule,
+    workspace,
+    toolset,
+    blocks.system,
+    templates,
+    override,
+    tools,
+    entry,
+    deps.knobTable,
+  ];
   const { vocabulary, exact, ratio, margin } = scale;
   const told = [
     model.name,
@@ -180,6 +195,7 @@ function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage):
     scopedCapabilities,
     modeBlocks,
     runtime,
+    ...(blocks.system.length > 0 ? [settings.includeDescriptions, settings.includeBlockSchemas] : []),
   ];
   return `${objects.map(objectId).join(".")}/${vocabulary}/${exact}/${ratio}/${margin}/${role}/${shortKey(told)}`;
 }
@@ -219,6 +235,7 @@ function stage(
   scale: TokenScale,
   inputs: readonly InputHash[],
   injected: InjectedSystem | undefined,
+  details: ReadonlyMap<string, string> = new Map(),
 ): SystemStage {
   const sections = counted.sections.map((section) => ({
     ...section,
@@ -232,7 +249,13 @@ function stage(
     tokens: scaled(scale, counted.tokens),
     sections,
     candidates: sections.map(({ name, layer, tokens }) =>
-      sectionCandidate(layer, { name: `section ${name}`, tokens, kept: true, rule: CandidateRule.NEVER_CUT }),
+      sectionCandidate(layer, {
+        name: `section ${name}`,
+        tokens,
+        kept: true,
+        rule: CandidateRule.NEVER_CUT,
+        detail: details.get(name) ?? "",
+      }),
     ),
     inputs,
     injected,
@@ -311,6 +334,7 @@ function inputsOf(deps: SystemDeps, resolved: SystemInput): InputHash[] {
       : []),
     ...(resolved.task ? [input(InputKind.REQUEST, "task", hashOf(resolved.task))] : []),
     ...request.modeBlocks.map((block) => input(InputKind.MODE, block.name, hashOf(block.content))),
+    ...blockInputs(resolved, resolved.blocks.system),
     input(InputKind.CATALOGUE, resolved.model.name, hashOfObject(resolved.model.entry)),
     input(InputKind.KNOBS, "table", hashOfObject(deps.knobTable)),
   ];
@@ -385,6 +409,11 @@ function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
     { name: "skills", layer: PERSONA, text: texts.skills },
     { name: "memory", layer: PERSONA, text: texts.memory },
     { name: "autonomy", layer: PERSONA, text: texts.autonomy },
+    ...resolved.blocks.system.map((block) => ({
+      name: blockSection(block),
+      layer: ConceptualLayer.MEMORY,
+      text: shownBlock(resolved, block),
+    })),
     {
       name: "environment",
       layer: WORKSPACE,

@@ -14,6 +14,7 @@ import { shortKey } from "../../domain/short-key.js";
 import { type ModelTokens, minus, sumOf } from "../../domain/token-units.js";
 import { wireBytes } from "../../domain/wire-bytes.js";
 import { type Tool, ToolKind, type ToolRule } from "../../domain/workspace.js";
+import { memoryTools } from "../../memory/tools/memory-tools.js";
 import { scaled } from "../../models/token-scale.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { toolCandidate } from "../plan/candidates.js";
@@ -116,7 +117,8 @@ function base64(bytes: Uint8Array): string {
 
 async function select(deps: ToolsDeps, resolved: ToolsInput, plan: ContextPlan): Promise<ToolsStage> {
   const { settings, request } = resolved;
-  const offered = new Map((resolved.toolset?.tools ?? []).map((tool) => [tool.name, tool]));
+  const own = resolved.capsule.body?.persona?.memory?.tools ? memoryTools : [];
+  const offered = new Map([...own, ...(resolved.toolset?.tools ?? [])].map((tool) => [tool.name, tool]));
   for (const tool of request.tools) offered.set(tool.name, tool);
   const shown = [...offered.values()].map((tool) => ({
     ...tool,

@@ -2,6 +2,7 @@ import type { Checker } from "../checker.js";
 import { assemblyChecks } from "./assembly.js";
 import { capsuleChecks } from "./capsule.js";
 import { ledgerChecks } from "./ledger.js";
+import { memoryChecks } from "./memory.js";
 import { messageChecks } from "./messages.js";
 import { settingsChecks } from "./settings.js";
 import { workspaceChecks } from "./workspace.js";
@@ -12,6 +13,7 @@ export const further: ReadonlyMap<string, (checker: Checker, message: never) => 
     ...assemblyChecks,
     ...capsuleChecks,
     ...ledgerChecks,
+    ...memoryChecks,
     ...messageChecks,
     ...settingsChecks,
     ...workspaceChecks,

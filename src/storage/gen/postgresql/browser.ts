@@ -94,6 +94,31 @@ export type SharedSecret = Prisma.SharedSecretModel
  */
 export type SessionMetadata = Prisma.SessionMetadataModel
 /**
+ * Model MemoryBlock
+ * A block as of its newest revision. Its rendered text is kept with it, so that contexts never open the document.
+ */
+export type MemoryBlock = Prisma.MemoryBlockModel
+/**
+ * Model MemoryRevision
+ * One change of a block. Its update is all that the document gained by it.
+ */
+export type MemoryRevision = Prisma.MemoryRevisionModel
+/**
+ * Model MemoryShare
+ * An agent that may use a block of somebody else.
+ */
+export type MemoryShare = Prisma.MemoryShareModel
+/**
+ * Model MemoryPeer
+ * Which client may write under which peer id of a block's document.
+ */
+export type MemoryPeer = Prisma.MemoryPeerModel
+/**
+ * Model ArchivalEntry
+ * Something that is kept for later.
+ */
+export type ArchivalEntry = Prisma.ArchivalEntryModel
+/**
  * Model Receipt
  * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
  */

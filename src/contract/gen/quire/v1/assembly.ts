@@ -38,7 +38,7 @@ export const ConceptualLayer = {
   PERSONA: "CONCEPTUAL_LAYER_PERSONA",
   /** SESSION - CONCEPTUAL_LAYER_SESSION is the conversation so far. */
   SESSION: "CONCEPTUAL_LAYER_SESSION",
-  /** MEMORY - CONCEPTUAL_LAYER_MEMORY is what was recalled. */
+  /** MEMORY - CONCEPTUAL_LAYER_MEMORY is memory blocks, and what was recalled. */
   MEMORY: "CONCEPTUAL_LAYER_MEMORY",
   /** EVENT - CONCEPTUAL_LAYER_EVENT is what is happening now. */
   EVENT: "CONCEPTUAL_LAYER_EVENT",
@@ -604,6 +604,8 @@ export const InputKind = {
   KNOBS: "INPUT_KIND_KNOBS",
   /** EVENT - INPUT_KIND_EVENT is what the event says of itself: its identity or its metadata. */
   EVENT: "INPUT_KIND_EVENT",
+  /** BLOCK - INPUT_KIND_BLOCK is a revision of a memory block, as the context shows it. */
+  BLOCK: "INPUT_KIND_BLOCK",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -622,6 +624,7 @@ export namespace InputKind {
   export type CATALOGUE = typeof InputKind.CATALOGUE;
   export type KNOBS = typeof InputKind.KNOBS;
   export type EVENT = typeof InputKind.EVENT;
+  export type BLOCK = typeof InputKind.BLOCK;
   export type UNRECOGNIZED = typeof InputKind.UNRECOGNIZED;
 }
 
@@ -663,6 +666,9 @@ export function inputKindFromJSON(object: any): InputKind {
     case 11:
     case "INPUT_KIND_EVENT":
       return InputKind.EVENT;
+    case 12:
+    case "INPUT_KIND_BLOCK":
+      return InputKind.BLOCK;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -696,6 +702,8 @@ export function inputKindToNumber(object: InputKind): number {
       return 10;
     case InputKind.EVENT:
       return 11;
+    case InputKind.BLOCK:
+      return 12;
     case InputKind.UNRECOGNIZED:
     default:
       return -1;
@@ -829,8 +837,9 @@ export interface PromptSection {
   /**
    * name is what the section is. In the order of the prompt: "override", "role", "workspace_rules",
    * "user_identity", "persona", "soul", "agent_identity", "permissions", "language", "skills", "memory",
-   * "autonomy", "environment", "runtime", "tool_rules", and "mode" with the name of a mode. A section with
-   * nothing to say is left out.
+   * "autonomy", "block" with the label of a memory block (and "from" with its owner where it is shared),
+   * "environment", "runtime", "tool_rules", and "mode" with the name of a mode. A section with nothing to
+   * say is left out.
    */
   readonly name: string;
   /** layer is where its content comes from. */

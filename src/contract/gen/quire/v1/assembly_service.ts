@@ -251,6 +251,12 @@ export interface ContextRequest {
     | undefined;
   /** render asks for the provider's request body as well; UNSPECIFIED asks for none. */
   readonly render: BodyFormat;
+  /**
+   * blocks are the labels of memory blocks that this request is about: the agent's own, or such as are shared
+   * with it. They are shown in the current message, unless the system prompt has them anyway. A label that
+   * the agent has no block for fails with BLOCK_NOT_FOUND.
+   */
+  readonly blocks: readonly string[];
 }
 
 /**
@@ -651,6 +657,7 @@ function createBaseContextRequest(): ContextRequest {
     modeBlocks: [],
     runtime: undefined,
     render: BodyFormat.UNSPECIFIED,
+    blocks: [],
   };
 }
 
@@ -727,6 +734,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     }
     if (message.render !== BodyFormat.UNSPECIFIED) {
       writer.uint32(192).int32(bodyFormatToNumber(message.render));
+    }
+    for (const v of message.blocks) {
+      writer.uint32(202).string(v!);
     }
     return writer;
   },
@@ -936,6 +946,14 @@ export const ContextRequest: MessageFns<ContextRequest> = {
             message.render = bodyFormatFromJSON(reader.int32());
             continue;
           }
+          case 25: {
+            if (tag !== 202) {
+              break;
+            }
+
+            message.blocks.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -987,6 +1005,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
       ? RuntimeFacts.fromPartial(object.runtime)
       : undefined;
     message.render = object.render ?? BodyFormat.UNSPECIFIED;
+    message.blocks = object.blocks?.map((e) => e) || [];
     return message;
   },
 };

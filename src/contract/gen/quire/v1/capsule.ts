@@ -168,14 +168,21 @@ export interface Knobs {
   readonly resourceBudget?: number | undefined;
 }
 
-/** MemorySettings are how an agent recalls. They are passed on in ModelConfig. */
+/** MemorySettings are how an agent recalls, which is passed on in ModelConfig, and how it writes. */
 export interface MemorySettings {
   /** recall_limit is how many memories to recall at most. By the intelligence level when absent. */
   readonly recallLimit?:
     | number
     | undefined;
   /** similarity_threshold is how alike a memory must be to be recalled. No threshold when absent. */
-  readonly similarityThreshold?: number | undefined;
+  readonly similarityThreshold?:
+    | number
+    | undefined;
+  /**
+   * tools offers the model the tools of MemoryService.ListMemoryTools, before all others. A tool of the same
+   * name from a toolset or a request takes the place of one of them.
+   */
+  readonly tools: boolean;
 }
 
 /** ModelDefaults are the model that an agent uses, and how, unless a session or a request names another. */
@@ -813,7 +820,7 @@ export const Knobs: MessageFns<Knobs> = {
 };
 
 function createBaseMemorySettings(): MemorySettings {
-  return { recallLimit: undefined, similarityThreshold: undefined };
+  return { recallLimit: undefined, similarityThreshold: undefined, tools: false };
 }
 
 export const MemorySettings: MessageFns<MemorySettings> = {
@@ -823,6 +830,9 @@ export const MemorySettings: MessageFns<MemorySettings> = {
     }
     if (message.similarityThreshold !== undefined) {
       writer.uint32(17).double(message.similarityThreshold);
+    }
+    if (message.tools !== false) {
+      writer.uint32(24).bool(message.tools);
     }
     return writer;
   },
@@ -856,6 +866,14 @@ export const MemorySettings: MessageFns<MemorySettings> = {
             message.similarityThreshold = reader.double();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.tools = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -875,6 +893,7 @@ export const MemorySettings: MessageFns<MemorySettings> = {
     const message = createBaseMemorySettings() as any;
     message.recallLimit = object.recallLimit ?? undefined;
     message.similarityThreshold = object.similarityThreshold ?? undefined;
+    message.tools = object.tools ?? false;
     return message;
   },
 };

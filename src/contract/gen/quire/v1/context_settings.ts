@@ -223,7 +223,7 @@ export function compressionStrategyToNumber(object: CompressionStrategy): number
  * the capsule's from the server, and the server's is the default given here.
  */
 export interface ContextSettings {
-  /** include_descriptions shows the model the descriptions of tools. True by default. */
+  /** include_descriptions shows the model the descriptions of tools and memory blocks. True by default. */
   readonly includeDescriptions?:
     | boolean
     | undefined;
@@ -325,7 +325,14 @@ export interface ContextSettings {
    * default_limits are limits for every model, where `model_limits` say nothing else. Their `model` is empty.
    * They are merged field by field.
    */
-  readonly defaultLimits: ModelLimits | undefined;
+  readonly defaultLimits:
+    | ModelLimits
+    | undefined;
+  /**
+   * include_block_schemas shows the model the schemas of memory blocks. False by default. Their descriptions
+   * are shown as `include_descriptions` says.
+   */
+  readonly includeBlockSchemas?: boolean | undefined;
 }
 
 /** SummarizerList is a list of summarizers that can be set to empty. */
@@ -385,6 +392,7 @@ function createBaseContextSettings(): ContextSettings {
     softThreshold: undefined,
     prefix: PrefixPolicy.UNSPECIFIED,
     defaultLimits: undefined,
+    includeBlockSchemas: undefined,
   };
 }
 
@@ -446,6 +454,9 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     }
     if (message.defaultLimits !== undefined) {
       ModelLimits.encode(message.defaultLimits, writer.uint32(178).fork()).join();
+    }
+    if (message.includeBlockSchemas !== undefined) {
+      writer.uint32(184).bool(message.includeBlockSchemas);
     }
     return writer;
   },
@@ -615,6 +626,14 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.defaultLimits = ModelLimits.decode(reader, reader.uint32());
             continue;
           }
+          case 23: {
+            if (tag !== 184) {
+              break;
+            }
+
+            message.includeBlockSchemas = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -655,6 +674,7 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     message.defaultLimits = (object.defaultLimits !== undefined && object.defaultLimits !== null)
       ? ModelLimits.fromPartial(object.defaultLimits)
       : undefined;
+    message.includeBlockSchemas = object.includeBlockSchemas ?? undefined;
     return message;
   },
 };

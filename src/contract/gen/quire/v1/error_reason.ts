@@ -386,8 +386,9 @@ export const ErrorReason = {
   SERVER_BUSY: "ERROR_REASON_SERVER_BUSY",
   /**
    * LIMIT_REACHED - ERROR_REASON_LIMIT_REACHED (RESOURCE_EXHAUSTED) means that there are as many of something as there may
-   * be; `limit` is `watchers`, `forks` or `aliases` of the session, `sub_agents` that one call would erase
-   * with it, or `server_watchers` of the server. Nothing was done. End, delete or remove some first.
+   * be; `limit` is `shares` of a block, `watchers`, `forks` or `aliases` of the session, `sub_agents` that
+   * one call would erase with it, or `server_watchers` of the server. Nothing was done. End, delete or
+   * remove some first.
    *
    *   { "reason": "LIMIT_REACHED", "domain": "quire.v1",
    *     "metadata": { "limit": "aliases", "max": "1000", "session": "support-42" } }
@@ -419,6 +420,84 @@ export const ErrorReason = {
    *     "metadata": { "field": "response.body", "path": "content[1].id" } }
    */
   RESPONSE_UNREADABLE: "ERROR_REASON_RESPONSE_UNREADABLE",
+  /**
+   * BLOCK_NOT_FOUND - ERROR_REASON_BLOCK_NOT_FOUND (NOT_FOUND) means that there is no memory block of this owner and label, or
+   * that it is not shared with the calling agent.
+   *
+   *   { "reason": "BLOCK_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "owner": "entropy", "label": "notes" } }
+   */
+  BLOCK_NOT_FOUND: "ERROR_REASON_BLOCK_NOT_FOUND",
+  /**
+   * BLOCK_EXISTS - ERROR_REASON_BLOCK_EXISTS (ALREADY_EXISTS) means that the owner has a block of this label.
+   *
+   *   { "reason": "BLOCK_EXISTS", "domain": "quire.v1",
+   *     "metadata": { "owner": "entropy", "label": "notes" } }
+   */
+  BLOCK_EXISTS: "ERROR_REASON_BLOCK_EXISTS",
+  /**
+   * BLOCK_CHANGED - ERROR_REASON_BLOCK_CHANGED (ABORTED) means that the block is no longer at `expected_revision`. The
+   * metadata hold its `revision` and the first 512 characters of its `text`. Read it and try again.
+   *
+   *   { "reason": "BLOCK_CHANGED", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "revision": "8", "text": "Call Ada back." } }
+   */
+  BLOCK_CHANGED: "ERROR_REASON_BLOCK_CHANGED",
+  /**
+   * BLOCK_NOT_ALLOWED - ERROR_REASON_BLOCK_NOT_ALLOWED (PERMISSION_DENIED) means that the actor may not do this to the block;
+   * `needs` is `append`, `write` or `admin`. Where a field or a section is read-only, `field` or `section`
+   * names it.
+   *
+   *   { "reason": "BLOCK_NOT_ALLOWED", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "actor": "agent", "permission": "ReadOnly", "needs": "append" } }
+   */
+  BLOCK_NOT_ALLOWED: "ERROR_REASON_BLOCK_NOT_ALLOWED",
+  /**
+   * BLOCK_SCHEMA_MISMATCH - ERROR_REASON_BLOCK_SCHEMA_MISMATCH (INVALID_ARGUMENT) means that the block's schema does not have what an
+   * operation is about, or not with such a value. The violation names the operation.
+   *
+   *   { "reason": "BLOCK_SCHEMA_MISMATCH", "domain": "quire.v1",
+   *     "metadata": { "field": "operations[0].set_field.field" } }
+   */
+  BLOCK_SCHEMA_MISMATCH: "ERROR_REASON_BLOCK_SCHEMA_MISMATCH",
+  /**
+   * BLOCK_LIMIT_EXCEEDED - ERROR_REASON_BLOCK_LIMIT_EXCEEDED (FAILED_PRECONDITION) means that the block would have more than it may;
+   * `limit` is `chars`, `items` or `bytes`. Shorten the block first, or raise its limit.
+   *
+   *   { "reason": "BLOCK_LIMIT_EXCEEDED", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "limit": "chars", "max": "20000", "given": "20417" } }
+   */
+  BLOCK_LIMIT_EXCEEDED: "ERROR_REASON_BLOCK_LIMIT_EXCEEDED",
+  /**
+   * SCHEMA_LOSES_CONTENT - ERROR_REASON_SCHEMA_LOSES_CONTENT (FAILED_PRECONDITION) means that the new schema has no place for some
+   * of the block's content, which `lost` names. Set `allow_loss` to change it all the same.
+   *
+   *   { "reason": "SCHEMA_LOSES_CONTENT", "domain": "quire.v1",
+   *     "metadata": { "label": "profile", "lost": "field mood" } }
+   */
+  SCHEMA_LOSES_CONTENT: "ERROR_REASON_SCHEMA_LOSES_CONTENT",
+  /**
+   * REVISION_NOT_FOUND - ERROR_REASON_REVISION_NOT_FOUND (NOT_FOUND) means that the block has no such revision.
+   *
+   *   { "reason": "REVISION_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "revision": "12" } }
+   */
+  REVISION_NOT_FOUND: "ERROR_REASON_REVISION_NOT_FOUND",
+  /**
+   * SHARE_NOT_FOUND - ERROR_REASON_SHARE_NOT_FOUND (NOT_FOUND) means that the block is not shared with the agent.
+   *
+   *   { "reason": "SHARE_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "agent": "flux" } }
+   */
+  SHARE_NOT_FOUND: "ERROR_REASON_SHARE_NOT_FOUND",
+  /**
+   * ARCHIVAL_NOT_FOUND - ERROR_REASON_ARCHIVAL_NOT_FOUND (NOT_FOUND) means that there is no archival entry with this id, or none
+   * that the caller may see.
+   *
+   *   { "reason": "ARCHIVAL_NOT_FOUND", "domain": "quire.v1",
+   *     "metadata": { "id": "0198c0de-0000-7000-8000-000000000008" } }
+   */
+  ARCHIVAL_NOT_FOUND: "ERROR_REASON_ARCHIVAL_NOT_FOUND",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -475,6 +554,16 @@ export namespace ErrorReason {
   export type DATABASE_LOST = typeof ErrorReason.DATABASE_LOST;
   export type COMMIT_OUTCOME_UNKNOWN = typeof ErrorReason.COMMIT_OUTCOME_UNKNOWN;
   export type RESPONSE_UNREADABLE = typeof ErrorReason.RESPONSE_UNREADABLE;
+  export type BLOCK_NOT_FOUND = typeof ErrorReason.BLOCK_NOT_FOUND;
+  export type BLOCK_EXISTS = typeof ErrorReason.BLOCK_EXISTS;
+  export type BLOCK_CHANGED = typeof ErrorReason.BLOCK_CHANGED;
+  export type BLOCK_NOT_ALLOWED = typeof ErrorReason.BLOCK_NOT_ALLOWED;
+  export type BLOCK_SCHEMA_MISMATCH = typeof ErrorReason.BLOCK_SCHEMA_MISMATCH;
+  export type BLOCK_LIMIT_EXCEEDED = typeof ErrorReason.BLOCK_LIMIT_EXCEEDED;
+  export type SCHEMA_LOSES_CONTENT = typeof ErrorReason.SCHEMA_LOSES_CONTENT;
+  export type REVISION_NOT_FOUND = typeof ErrorReason.REVISION_NOT_FOUND;
+  export type SHARE_NOT_FOUND = typeof ErrorReason.SHARE_NOT_FOUND;
+  export type ARCHIVAL_NOT_FOUND = typeof ErrorReason.ARCHIVAL_NOT_FOUND;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -630,6 +719,36 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 60:
     case "ERROR_REASON_RESPONSE_UNREADABLE":
       return ErrorReason.RESPONSE_UNREADABLE;
+    case 49:
+    case "ERROR_REASON_BLOCK_NOT_FOUND":
+      return ErrorReason.BLOCK_NOT_FOUND;
+    case 50:
+    case "ERROR_REASON_BLOCK_EXISTS":
+      return ErrorReason.BLOCK_EXISTS;
+    case 51:
+    case "ERROR_REASON_BLOCK_CHANGED":
+      return ErrorReason.BLOCK_CHANGED;
+    case 52:
+    case "ERROR_REASON_BLOCK_NOT_ALLOWED":
+      return ErrorReason.BLOCK_NOT_ALLOWED;
+    case 53:
+    case "ERROR_REASON_BLOCK_SCHEMA_MISMATCH":
+      return ErrorReason.BLOCK_SCHEMA_MISMATCH;
+    case 54:
+    case "ERROR_REASON_BLOCK_LIMIT_EXCEEDED":
+      return ErrorReason.BLOCK_LIMIT_EXCEEDED;
+    case 55:
+    case "ERROR_REASON_SCHEMA_LOSES_CONTENT":
+      return ErrorReason.SCHEMA_LOSES_CONTENT;
+    case 56:
+    case "ERROR_REASON_REVISION_NOT_FOUND":
+      return ErrorReason.REVISION_NOT_FOUND;
+    case 57:
+    case "ERROR_REASON_SHARE_NOT_FOUND":
+      return ErrorReason.SHARE_NOT_FOUND;
+    case 58:
+    case "ERROR_REASON_ARCHIVAL_NOT_FOUND":
+      return ErrorReason.ARCHIVAL_NOT_FOUND;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -739,6 +858,26 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 48;
     case ErrorReason.RESPONSE_UNREADABLE:
       return 60;
+    case ErrorReason.BLOCK_NOT_FOUND:
+      return 49;
+    case ErrorReason.BLOCK_EXISTS:
+      return 50;
+    case ErrorReason.BLOCK_CHANGED:
+      return 51;
+    case ErrorReason.BLOCK_NOT_ALLOWED:
+      return 52;
+    case ErrorReason.BLOCK_SCHEMA_MISMATCH:
+      return 53;
+    case ErrorReason.BLOCK_LIMIT_EXCEEDED:
+      return 54;
+    case ErrorReason.SCHEMA_LOSES_CONTENT:
+      return 55;
+    case ErrorReason.REVISION_NOT_FOUND:
+      return 56;
+    case ErrorReason.SHARE_NOT_FOUND:
+      return 57;
+    case ErrorReason.ARCHIVAL_NOT_FOUND:
+      return 58;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

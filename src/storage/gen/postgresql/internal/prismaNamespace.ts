@@ -412,6 +412,11 @@ export const ModelName = {
   Compaction: 'Compaction',
   SharedSecret: 'SharedSecret',
   SessionMetadata: 'SessionMetadata',
+  MemoryBlock: 'MemoryBlock',
+  MemoryRevision: 'MemoryRevision',
+  MemoryShare: 'MemoryShare',
+  MemoryPeer: 'MemoryPeer',
+  ArchivalEntry: 'ArchivalEntry',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -434,7 +439,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "sessionMetadata" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "sessionMetadata" | "memoryBlock" | "memoryRevision" | "memoryShare" | "memoryPeer" | "archivalEntry" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1548,6 +1553,376 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    MemoryBlock: {
+      payload: Prisma.$MemoryBlockPayload<ExtArgs>
+      fields: Prisma.MemoryBlockFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.MemoryBlockFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.MemoryBlockFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        findFirst: {
+          args: Prisma.MemoryBlockFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.MemoryBlockFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        findMany: {
+          args: Prisma.MemoryBlockFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>[]
+        }
+        create: {
+          args: Prisma.MemoryBlockCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        createMany: {
+          args: Prisma.MemoryBlockCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.MemoryBlockCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>[]
+        }
+        delete: {
+          args: Prisma.MemoryBlockDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        update: {
+          args: Prisma.MemoryBlockUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        deleteMany: {
+          args: Prisma.MemoryBlockDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.MemoryBlockUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.MemoryBlockUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>[]
+        }
+        upsert: {
+          args: Prisma.MemoryBlockUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryBlockPayload>
+        }
+        aggregate: {
+          args: Prisma.MemoryBlockAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateMemoryBlock>
+        }
+        groupBy: {
+          args: Prisma.MemoryBlockGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryBlockGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.MemoryBlockCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryBlockCountAggregateOutputType> | number
+        }
+      }
+    }
+    MemoryRevision: {
+      payload: Prisma.$MemoryRevisionPayload<ExtArgs>
+      fields: Prisma.MemoryRevisionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.MemoryRevisionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.MemoryRevisionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        findFirst: {
+          args: Prisma.MemoryRevisionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.MemoryRevisionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        findMany: {
+          args: Prisma.MemoryRevisionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>[]
+        }
+        create: {
+          args: Prisma.MemoryRevisionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        createMany: {
+          args: Prisma.MemoryRevisionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.MemoryRevisionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>[]
+        }
+        delete: {
+          args: Prisma.MemoryRevisionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        update: {
+          args: Prisma.MemoryRevisionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        deleteMany: {
+          args: Prisma.MemoryRevisionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.MemoryRevisionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.MemoryRevisionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>[]
+        }
+        upsert: {
+          args: Prisma.MemoryRevisionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryRevisionPayload>
+        }
+        aggregate: {
+          args: Prisma.MemoryRevisionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateMemoryRevision>
+        }
+        groupBy: {
+          args: Prisma.MemoryRevisionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryRevisionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.MemoryRevisionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryRevisionCountAggregateOutputType> | number
+        }
+      }
+    }
+    MemoryShare: {
+      payload: Prisma.$MemorySharePayload<ExtArgs>
+      fields: Prisma.MemoryShareFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.MemoryShareFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.MemoryShareFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        findFirst: {
+          args: Prisma.MemoryShareFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.MemoryShareFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        findMany: {
+          args: Prisma.MemoryShareFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>[]
+        }
+        create: {
+          args: Prisma.MemoryShareCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        createMany: {
+          args: Prisma.MemoryShareCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.MemoryShareCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>[]
+        }
+        delete: {
+          args: Prisma.MemoryShareDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        update: {
+          args: Prisma.MemoryShareUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        deleteMany: {
+          args: Prisma.MemoryShareDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.MemoryShareUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.MemoryShareUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>[]
+        }
+        upsert: {
+          args: Prisma.MemoryShareUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemorySharePayload>
+        }
+        aggregate: {
+          args: Prisma.MemoryShareAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateMemoryShare>
+        }
+        groupBy: {
+          args: Prisma.MemoryShareGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryShareGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.MemoryShareCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryShareCountAggregateOutputType> | number
+        }
+      }
+    }
+    MemoryPeer: {
+      payload: Prisma.$MemoryPeerPayload<ExtArgs>
+      fields: Prisma.MemoryPeerFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.MemoryPeerFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.MemoryPeerFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        findFirst: {
+          args: Prisma.MemoryPeerFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.MemoryPeerFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        findMany: {
+          args: Prisma.MemoryPeerFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>[]
+        }
+        create: {
+          args: Prisma.MemoryPeerCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        createMany: {
+          args: Prisma.MemoryPeerCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.MemoryPeerCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>[]
+        }
+        delete: {
+          args: Prisma.MemoryPeerDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        update: {
+          args: Prisma.MemoryPeerUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        deleteMany: {
+          args: Prisma.MemoryPeerDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.MemoryPeerUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.MemoryPeerUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>[]
+        }
+        upsert: {
+          args: Prisma.MemoryPeerUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$MemoryPeerPayload>
+        }
+        aggregate: {
+          args: Prisma.MemoryPeerAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateMemoryPeer>
+        }
+        groupBy: {
+          args: Prisma.MemoryPeerGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryPeerGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.MemoryPeerCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.MemoryPeerCountAggregateOutputType> | number
+        }
+      }
+    }
+    ArchivalEntry: {
+      payload: Prisma.$ArchivalEntryPayload<ExtArgs>
+      fields: Prisma.ArchivalEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ArchivalEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ArchivalEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.ArchivalEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ArchivalEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        findMany: {
+          args: Prisma.ArchivalEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>[]
+        }
+        create: {
+          args: Prisma.ArchivalEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        createMany: {
+          args: Prisma.ArchivalEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ArchivalEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.ArchivalEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        update: {
+          args: Prisma.ArchivalEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.ArchivalEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ArchivalEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ArchivalEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.ArchivalEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ArchivalEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.ArchivalEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateArchivalEntry>
+        }
+        groupBy: {
+          args: Prisma.ArchivalEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ArchivalEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ArchivalEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ArchivalEntryCountAggregateOutputType> | number
+        }
+      }
+    }
     Receipt: {
       payload: Prisma.$ReceiptPayload<ExtArgs>
       fields: Prisma.ReceiptFieldRefs
@@ -2347,6 +2722,89 @@ export const SessionMetadataScalarFieldEnum = {
 export type SessionMetadataScalarFieldEnum = (typeof SessionMetadataScalarFieldEnum)[keyof typeof SessionMetadataScalarFieldEnum]
 
 
+export const MemoryBlockScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName',
+  label: 'label',
+  type: 'type',
+  pinned: 'pinned',
+  description: 'description',
+  permission: 'permission',
+  charLimit: 'charLimit',
+  schema: 'schema',
+  revision: 'revision',
+  snapshot: 'snapshot',
+  snapshotRevision: 'snapshotRevision',
+  text: 'text',
+  hash: 'hash',
+  chars: 'chars',
+  o200kTokens: 'o200kTokens',
+  createdUs: 'createdUs',
+  updatedUs: 'updatedUs'
+} as const
+
+export type MemoryBlockScalarFieldEnum = (typeof MemoryBlockScalarFieldEnum)[keyof typeof MemoryBlockScalarFieldEnum]
+
+
+export const MemoryRevisionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  revision: 'revision',
+  kind: 'kind',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  summary: 'summary',
+  update: 'update',
+  frontiers: 'frontiers',
+  schema: 'schema',
+  hash: 'hash',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryRevisionScalarFieldEnum = (typeof MemoryRevisionScalarFieldEnum)[keyof typeof MemoryRevisionScalarFieldEnum]
+
+
+export const MemoryShareScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  agent: 'agent',
+  permission: 'permission',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryShareScalarFieldEnum = (typeof MemoryShareScalarFieldEnum)[keyof typeof MemoryShareScalarFieldEnum]
+
+
+export const MemoryPeerScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  peer: 'peer',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryPeerScalarFieldEnum = (typeof MemoryPeerScalarFieldEnum)[keyof typeof MemoryPeerScalarFieldEnum]
+
+
+export const ArchivalEntryScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName',
+  content: 'content',
+  metadataJson: 'metadataJson',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  o200kTokens: 'o200kTokens',
+  createdUs: 'createdUs'
+} as const
+
+export type ArchivalEntryScalarFieldEnum = (typeof ArchivalEntryScalarFieldEnum)[keyof typeof ArchivalEntryScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -2536,6 +2994,13 @@ export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaMod
 
 
 /**
+ * Reference to a field of type 'Boolean'
+ */
+export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
+    
+
+
+/**
  * Reference to a field of type 'Float'
  */
 export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float'>
@@ -2714,6 +3179,11 @@ export type GlobalOmitConfig = {
   compaction?: Prisma.CompactionOmit
   sharedSecret?: Prisma.SharedSecretOmit
   sessionMetadata?: Prisma.SessionMetadataOmit
+  memoryBlock?: Prisma.MemoryBlockOmit
+  memoryRevision?: Prisma.MemoryRevisionOmit
+  memoryShare?: Prisma.MemoryShareOmit
+  memoryPeer?: Prisma.MemoryPeerOmit
+  archivalEntry?: Prisma.ArchivalEntryOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
   contextPin?: Prisma.ContextPinOmit

@@ -66,6 +66,11 @@ export const ModelName = {
   Compaction: 'Compaction',
   SharedSecret: 'SharedSecret',
   SessionMetadata: 'SessionMetadata',
+  MemoryBlock: 'MemoryBlock',
+  MemoryRevision: 'MemoryRevision',
+  MemoryShare: 'MemoryShare',
+  MemoryPeer: 'MemoryPeer',
+  ArchivalEntry: 'ArchivalEntry',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
@@ -331,6 +336,89 @@ export const SessionMetadataScalarFieldEnum = {
 } as const
 
 export type SessionMetadataScalarFieldEnum = (typeof SessionMetadataScalarFieldEnum)[keyof typeof SessionMetadataScalarFieldEnum]
+
+
+export const MemoryBlockScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName',
+  label: 'label',
+  type: 'type',
+  pinned: 'pinned',
+  description: 'description',
+  permission: 'permission',
+  charLimit: 'charLimit',
+  schema: 'schema',
+  revision: 'revision',
+  snapshot: 'snapshot',
+  snapshotRevision: 'snapshotRevision',
+  text: 'text',
+  hash: 'hash',
+  chars: 'chars',
+  o200kTokens: 'o200kTokens',
+  createdUs: 'createdUs',
+  updatedUs: 'updatedUs'
+} as const
+
+export type MemoryBlockScalarFieldEnum = (typeof MemoryBlockScalarFieldEnum)[keyof typeof MemoryBlockScalarFieldEnum]
+
+
+export const MemoryRevisionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  revision: 'revision',
+  kind: 'kind',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  summary: 'summary',
+  update: 'update',
+  frontiers: 'frontiers',
+  schema: 'schema',
+  hash: 'hash',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryRevisionScalarFieldEnum = (typeof MemoryRevisionScalarFieldEnum)[keyof typeof MemoryRevisionScalarFieldEnum]
+
+
+export const MemoryShareScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  agent: 'agent',
+  permission: 'permission',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryShareScalarFieldEnum = (typeof MemoryShareScalarFieldEnum)[keyof typeof MemoryShareScalarFieldEnum]
+
+
+export const MemoryPeerScalarFieldEnum = {
+  tenantId: 'tenantId',
+  blockId: 'blockId',
+  peer: 'peer',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  createdUs: 'createdUs'
+} as const
+
+export type MemoryPeerScalarFieldEnum = (typeof MemoryPeerScalarFieldEnum)[keyof typeof MemoryPeerScalarFieldEnum]
+
+
+export const ArchivalEntryScalarFieldEnum = {
+  tenantId: 'tenantId',
+  id: 'id',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName',
+  content: 'content',
+  metadataJson: 'metadataJson',
+  actorKind: 'actorKind',
+  actorName: 'actorName',
+  o200kTokens: 'o200kTokens',
+  createdUs: 'createdUs'
+} as const
+
+export type ArchivalEntryScalarFieldEnum = (typeof ArchivalEntryScalarFieldEnum)[keyof typeof ArchivalEntryScalarFieldEnum]
 
 
 export const ReceiptScalarFieldEnum = {

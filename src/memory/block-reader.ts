@@ -1,0 +1,128 @@
+import type { BoundedCache } from "../domain/bounded-cache.js";
+import type { Caches } from "../domain/caches.js";
+import {
+  type BlockOwner,
+  type BlockPermission,
+  type BlockSchema,
+  BlockType,
+  type OwnerKind,
+} from "../domain/memory.js";
+import { megabyte, textBytes } from "../domain/memory-size.js";
+import type { Database } from "../storage/database.js";
+import { type AgentBlockRow, AgentBlocks } from "../storage/memory/agent-blocks.js";
+import { blockNotFound } from "./blocks/block-not-found.js";
+import { decodeSchema } from "./memory-codec.js";
+import { weaker } from "./permissions.js";
+
+/** A block as a context shows it. */
+export interface ContextBlock {
+  readonly label: string;
+  readonly owner: BlockOwner;
+  readonly isShared: boolean;
+  readonly permission: BlockPermission;
+  readonly description: string;
+  readonly schema: BlockSchema;
+  readonly revision: number;
+  readonly text: string;
+  /** Whether it has more characters than it may. */
+  readonly isOverLimit: boolean;
+}
+
+/** What an agent's contexts show. */
+export interface ContextBlocks {
+  /** Core blocks, then pinned working blocks; each by owner and label, the agent's own first. */
+  readonly system: readonly ContextBlock[];
+  /** Those that the request names, in its order, but for those in the system prompt. */
+  readonly named: readonly ContextBlock[];
+}
+
+export const noBlocks: ContextBlocks = { system: [], named: [] };
+
+const maxCacheBytes = 16 * megabyte;
+
+/** Reads blocks for assemblies: one query says which there are, and texts are read once for each revision. No document is opened. */
+export class BlockReader {
+  private readonly blocks: AgentBlocks;
+  private readonly texts: BoundedCache<ContextBlock>;
+  private readonly lists: BoundedCache<ContextBlocks>;
+
+  constructor(database: Database, caches: Caches) {
+    this.blocks = new AgentBlocks(database);
+    this.texts = caches.create<ContextBlock>(
+      "memory blocks",
+      maxCacheBytes,
+      ({ text, description }) => 1_024 + textBytes(text) + textBytes(description),
+    );
+    this.lists = caches.create<ContextBlocks>(
+      "memory blocks of contexts",
+      megabyte,
+      ({ system, named }) => 256 + 64 * (system.length + named.length),
+    );
+  }
+
+  /** Where the blocks of a label are that an agent can use: its own first. */
+  async locate(tenantId: string, agent: string, label: string): Promise<readonly BlockOwner[]> {
+    const rows = await this.blocks.find(tenantId, agent, [label]);
+    return rows
+      .filter((row) => row.label === label)
+      .map(({ ownerKind, ownerName }) => ({ kind: ownerKind as OwnerKind, name: ownerName }));
+  }
+
+  /** What an agent's context shows. The same blocks at the same revisions are the same object. */
+  async forContext(tenantId: string, agent: string, names: readonly string[]): Promise<ContextBlocks> {
+    const rows = await this.blocks.find(tenantId, agent, names);
+    if (rows.length === 0 && names.length === 0) return noBlocks;
+    const keys = rows.map((row) => `${row.id}/${row.revision}/${row.sharePermission ?? ""}`);
+    const listKey = JSON.stringify([tenantId, agent, names, keys]);
+    const known = this.lists.get(listKey);
+    if (known) return known;
+    const missing = rows.filter((_, index) => !this.texts.get(`${tenantId}/${keys[index]}`));
+    const read = await this.blocks.contents(tenantId, missing);
+    const blocks = rows.map((row, index) => {
+      const key = `${tenantId}/${keys[index]}`;
+      const found = this.texts.get(key) ?? viewOf(row, read.get(row.id));
+      if (found) this.texts.set(key, found);
+      return found;
+    });
+    const result = sorted(rows, blocks, agent, names);
+    this.lists.set(listKey, result);
+    return result;
+  }
+}
+
+type Content = Awaited<ReturnType<AgentBlocks["contents"]>> extends ReadonlyMap<string, infer C> ? C : never;
+
+function viewOf(row: AgentBlockRow, content: Content | undefined): ContextBlock | undefined {
+  // Deleted or changed between the two queries: what is there no more is not shown.
+  if (!content) return undefined;
+  const own = content.permission as BlockPermission;
+  return {
+    label: row.label,
+    owner: { kind: row.ownerKind as OwnerKind, name: row.ownerName },
+    isShared: row.sharePermission !== undefined,
+    permission: row.sharePermission === undefined ? own : weaker(own, row.sharePermission as BlockPermission),
+    description: content.description,
+    schema: decodeSchema(content.schema),
+    revision: content.revision,
+    text: Buffer.from(content.text).toString("utf8"),
+    isOverLimit: content.chars > content.charLimit,
+  };
+}
+
+function sorted(
+  rows: readonly AgentBlockRow[],
+  blocks: readonly (ContextBlock | undefined)[],
+  agent: string,
+  names: readonly string[],
+): ContextBlocks {
+  const shown = rows.flatMap((row, index) => (blocks[index] ? [{ row, block: blocks[index] }] : []));
+  const isCore = ({ row }: (typeof shown)[number]) => row.type === BlockType.CORE;
+  const isPinned = ({ row }: (typeof shown)[number]) => row.type === BlockType.WORKING && row.pinned;
+  const system = [...shown.filter(isCore), ...shown.filter(isPinned)];
+  const named = [...new Set(names)].flatMap((name) => {
+    const found = shown.filter(({ block }) => block.label === name);
+    if (found.length === 0) throw blockNotFound({ ownerName: agent, label: name });
+    return found.filter((one) => !system.includes(one));
+  });
+  return { system: system.map(({ block }) => block), named: named.map(({ block }) => block) };
+}

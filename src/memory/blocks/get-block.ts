@@ -1,0 +1,65 @@
+import type { Block, BlockActor, BlockName, BlockPermission, OwnerKind } from "../../domain/memory.js";
+import type { BlockReads } from "../../storage/memory/block-reads.js";
+import type { BlockRow } from "../../storage/memory/rows.js";
+import type { MemoryDeps } from "../deps.js";
+import type { BlockDocument } from "../document/block-document.js";
+import { decodeSchema } from "../memory-codec.js";
+import { type Actor, actorOf, isOwn, weaker } from "../permissions.js";
+import { blockNotFound } from "./block-not-found.js";
+import { placeOf } from "./block-place.js";
+import { type Seen, viewBlock } from "./views.js";
+
+/** A block as an actor sees it. */
+export interface FoundBlock {
+  readonly row: BlockRow;
+  readonly seen: Seen;
+}
+
+/** The block of a name, if the actor may see it. */
+export async function findBlock(
+  reads: BlockReads,
+  tenantId: string,
+  name: BlockName,
+  actor: Actor,
+): Promise<FoundBlock> {
+  const place = placeOf(name);
+  const row = await reads.find(tenantId, place);
+  const owner = { kind: place.ownerKind as OwnerKind, name: place.ownerName };
+  if (row && isOwn(actor, owner))
+    return { row, seen: { permission: row.permission as BlockPermission, isShared: false } };
+  const shares = row ? await reads.shares(tenantId, row.id) : [];
+  const share = shares.find(({ agent }) => agent === actor.name);
+  if (!row || !share) throw blockNotFound(place);
+  const permission = weaker(row.permission as BlockPermission, share.permission as BlockPermission);
+  return { row, seen: { permission, isShared: true } };
+}
+
+/** A block with its content, rendered and as JSON. */
+export async function getBlock(
+  deps: MemoryDeps,
+  tenantId: string,
+  { block, actor }: { readonly block: BlockName | undefined; readonly actor: BlockActor | undefined },
+): Promise<{ readonly block: Block }> {
+  return deps.store.reading(async (reads) => {
+    const { row, seen } = await findBlock(reads, tenantId, block!, actorOf(actor));
+    const json = await withDocument(deps, reads, row, (document) =>
+      document.contentJson(decodeSchema(row.schema)),
+    );
+    return { block: viewBlock(row, seen, json) };
+  });
+}
+
+/** Looks into a block's document, at its revision or a later one. */
+export async function withDocument<T>(
+  { documents }: Pick<MemoryDeps, "documents">,
+  reads: BlockReads,
+  { tenantId, id, revision }: BlockRow,
+  look: (document: BlockDocument) => T,
+): Promise<T> {
+  const document = await documents.take(reads, tenantId, id, revision);
+  try {
+    return look(document);
+  } finally {
+    documents.giveBack(tenantId, id, document);
+  }
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { Caches } from "../domain/caches.js";
+import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
+import type { Database } from "../storage/database.js";
+import { BlockStore } from "../storage/memory/block-store.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { BlockReader } from "./block-reader.js";
+import { BlockWriter } from "./blocks/block-writer.js";
+import { DocumentCache } from "./document/document-cache.js";
+
+/** What the commands on memory work with. */
+export interface MemoryDeps {
+  readonly store: BlockStore;
+  readonly writer: BlockWriter;
+  readonly reader: BlockReader;
+  readonly documents: DocumentCache;
+  readonly counter: TokenCounter;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export interface MemoryOptions {
+  readonly database: Database;
+  readonly counter: TokenCounter;
+  readonly caches?: Caches;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+}
+
+/** What the commands on memory need, on one database. */
+export function createMemory(options: MemoryOptions): MemoryDeps {
+  const { database, counter, caches = new Caches(), clock = systemClock, ids = systemIds } = options;
+  const store = new BlockStore(database);
+  const documents = new DocumentCache(caches, serverPeer());
+  const writer = new BlockWriter({ store, documents, counter, clock });
+  return { store, writer, reader: new BlockReader(database, caches), documents, counter, clock, ids };
+}
+
+/** Clients are given smaller ones: whatever begins with a 1 is a server's. */
+const serverBit = 1n << 63n;
+
+/** Under which peer id this process writes: its own, as long as it lives. */
+function serverPeer(): bigint {
+  return randomBytes(8).readBigUInt64BE() | serverBit;
+}

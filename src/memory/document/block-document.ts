@@ -1,0 +1,87 @@
+import { LoroDoc, type OpId, type VersionVector } from "loro-crdt";
+import type { BlockSchema } from "../../domain/memory.js";
+import { contentJson, readContent, type SectionContent } from "./content.js";
+
+/** A block's document, open. */
+export class BlockDocument {
+  /** What is committed of it up to here is in the revisions. */
+  private known: VersionVector;
+  isFreed = false;
+
+  private constructor(
+    readonly doc: LoroDoc,
+    /** The block's revision that it stands at. */
+    public revision: number,
+    /** Of its snapshot and of the updates since, about. */
+    public bytes: number,
+  ) {
+    this.known = doc.version();
+  }
+
+  /** The peer writes what this server writes: no other process may have it. */
+  static open(peer: bigint, snapshot: Uint8Array | undefined, revision: number): BlockDocument {
+    const doc = new LoroDoc();
+    if (snapshot && snapshot.length > 0) doc.import(snapshot);
+    doc.setPeerId(peer);
+    return new BlockDocument(doc, revision, snapshot?.length ?? 0);
+  }
+
+  /** Brings it to a later revision. */
+  catchUp(updates: readonly Uint8Array[], revision: number): void {
+    if (updates.length > 0) this.doc.importBatch(updates as Uint8Array[]);
+    this.bytes += updates.reduce((sum, update) => sum + update.length, 0);
+    this.revision = revision;
+    this.remember();
+  }
+
+  /** What was done since the last revision, as an update; empty where nothing was. */
+  takeUpdate(): Buffer {
+    this.doc.commit();
+    const now = this.doc.version();
+    const isSame = now.compare(this.known) === 0;
+    now.free();
+    if (isSame) return Buffer.alloc(0);
+    const update = Buffer.from(this.doc.export({ mode: "update", from: this.known }));
+    this.bytes += update.length;
+    this.remember();
+    return update;
+  }
+
+  get frontiers(): string {
+    return JSON.stringify(this.doc.frontiers());
+  }
+
+  snapshot(): Buffer {
+    return Buffer.from(this.doc.export({ mode: "snapshot" }));
+  }
+
+  content(schema: BlockSchema): readonly SectionContent[] {
+    return readContent(this.doc, schema);
+  }
+
+  contentJson(schema: BlockSchema): string {
+    return contentJson(schema, this.content(schema));
+  }
+
+  /** What it held at an earlier revision. */
+  contentAt(frontiers: string, schema: BlockSchema): readonly SectionContent[] {
+    const earlier = this.doc.forkAt(JSON.parse(frontiers) as OpId[]);
+    try {
+      return readContent(earlier, schema);
+    } finally {
+      earlier.free();
+    }
+  }
+
+  free(): void {
+    if (this.isFreed) return;
+    this.isFreed = true;
+    this.known.free();
+    this.doc.free();
+  }
+
+  private remember(): void {
+    this.known.free();
+    this.known = this.doc.version();
+  }
+}
