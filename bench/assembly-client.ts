@@ -23,9 +23,9 @@ export class WireClient {
     });
   }
 
-  async stream(path: string, request: Buffer): Promise<Buffer[]> {
+  async stream(path: string, request: Buffer, metadata = new Metadata()): Promise<Buffer[]> {
     const responses: Buffer[] = [];
-    const call = this.client.makeServerStreamRequest(path, identity, identity, request, new Metadata(), {});
+    const call = this.client.makeServerStreamRequest(path, identity, identity, request, metadata, {});
     call.on("data", (bytes: Buffer) => responses.push(bytes));
     await once(call, "end");
     return responses;

@@ -46,10 +46,17 @@ export class LedgerFixture {
     await createSession(this.ledger, noKey<CreatedSession>("CreateSession"), command);
   }
 
-  /** Records turns one after the other under a head; gives the new head. */
-  async record(session: string, head: string, turns: number, messageBytes: number): Promise<string> {
+  /** Records turns one after the other under a head; gives the new head. What each took is added to `tookMs`. */
+  async record(
+    session: string,
+    head: string,
+    turns: number,
+    messageBytes: number,
+    tookMs: number[] = [],
+  ): Promise<string> {
     let parentTurnId = head;
     for (let turn = 0; turn < turns; turn++) {
+      const started = performance.now();
       const answer = await recordTurn(this.ledger, noKey<RecordedTurn>("RecordTurn"), {
         session,
         parentTurnId,
@@ -61,6 +68,7 @@ export class LedgerFixture {
         abandonOpenItems: false,
         assembly: undefined,
       });
+      tookMs.push(performance.now() - started);
       parentTurnId = answer.headTurnId;
     }
     return parentTurnId;

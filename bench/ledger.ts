@@ -22,17 +22,20 @@ async function writing(): Promise<Figure[]> {
   const raw = new RawLedger(join(fixture.folder, "raw.db"));
   const turnsPerRound = 200;
   const heads = new Map<string, string>();
-  const write = async (session: string, turns: number) => {
-    heads.set(session, await fixture.record(session, heads.get(session) ?? "", turns, 400));
+  const tookMs = { lone: [] as number[], many: [] as number[] };
+  const write = async (session: string, turns: number, took?: number[]) => {
+    heads.set(session, await fixture.record(session, heads.get(session) ?? "", turns, 400, took));
   };
   const labels = Array.from({ length: 32 }, (_, index) => `writer-${index}`);
   for (const label of ["lone", ...labels]) await fixture.session(label);
   await write("lone", 100);
   const perTurn = await interleaved(9, {
-    lone: async () => (await elapsedMs(() => write("lone", turnsPerRound))) / turnsPerRound,
+    lone: async () => (await elapsedMs(() => write("lone", turnsPerRound, tookMs.lone))) / turnsPerRound,
     raw: async () => (await elapsedMs(async () => raw.append(turnsPerRound, 400))) / turnsPerRound,
     many: async () =>
-      (await elapsedMs(() => Promise.all(labels.map((label) => write(label, turnsPerRound / 4))))) /
+      (await elapsedMs(() =>
+        Promise.all(labels.map((label) => write(label, turnsPerRound / 4, tookMs.many))),
+      )) /
       (turnsPerRound * 8),
   });
   raw.close();
@@ -47,7 +50,9 @@ async function writing(): Promise<Figure[]> {
     },
     { figure: "ledger: one turn by 32 writers at once", value: perTurn.many, unit: "ms" },
     atLeast("ledger: rate of one writer / raw driver", perTurn.raw / perTurn.lone, 0.35),
-    atLeast("ledger: rate of 32 writers / one writer", perTurn.lone / perTurn.many, 3),
+    atLeast("ledger: rate of 32 writers / one writer", perTurn.lone / perTurn.many, 3.5),
+    { figure: "ledger: p99 of a turn, one writer", value: p99(tookMs.lone), unit: "ms" },
+    { figure: "ledger: p99 of a turn, 32 writers", value: p99(tookMs.many), unit: "ms" },
   ];
 }
 
@@ -147,4 +152,8 @@ async function grown(
 
 function atLeast(figure: string, value: number, limit: number): Figure {
   return { figure, value, limit, holds: value >= limit, note: "at least" };
+}
+
+function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)]!;
 }

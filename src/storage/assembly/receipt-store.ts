@@ -150,9 +150,9 @@ export class ReceiptStore implements MemoryUse {
     return this.flushing;
   }
 
-  /** Assemblies that end in the same turn of the event loop, or while a batch is being written, share the next one. */
+  /** Assemblies that are through when nothing else can go on without the event loop share a batch, as do those that end while one is being written. */
   private async writeNext(): Promise<void> {
-    await new Promise((turn) => setImmediate(turn));
+    await new Promise<void>((turn) => process.nextTick(turn));
     await this.flushing;
     this.next = undefined;
     if (!this.isFailing) await this.flush();

@@ -10,12 +10,15 @@ export class LostDatabase extends DriverAdapterError {
   }
 }
 
+const lookAgainMs = 100;
+
 /**
  * Whether the file that SQLite has open, and its log, are still the ones at their paths. SQLite writes on into files without
  * a name and does not notice. Lost is lost: a file that comes back may have been changed by others meanwhile.
  */
 export class DatabaseFile {
   readonly #lost = new AbortController();
+  #lookedMs = Number.NEGATIVE_INFINITY;
   readonly #files: { readonly path: string; identity: string | undefined }[];
 
   /** To be made when the database is open. SQLite makes the log with the first transaction. */
@@ -31,9 +34,16 @@ export class DatabaseFile {
     return this.#lost.signal;
   }
 
+  /** As `assertInPlace`, but looks again only after a while: for what may be lost together with its file. */
+  assertLatelyInPlace(): void {
+    if (performance.now() - this.#lookedMs >= lookAgainMs) this.assertInPlace();
+    else this.assertNotLost();
+  }
+
   /** Looks only where it was not lost before. */
   assertInPlace(): void {
     this.assertNotLost();
+    this.#lookedMs = performance.now();
     for (const file of this.#files) {
       const found = identityOf(file.path);
       if (found === unknown) continue;

@@ -64,7 +64,7 @@ async function openAdapter(settings: SqliteSettings, onDispose: () => void): Pro
     throw error;
   }
   const [row] = database.prepare("PRAGMA page_size").all() as { page_size: number }[];
-  const connection = new SqliteConnection(database, mode, settings.caches);
+  const connection = new SqliteConnection(database, mode, settings.synchronous, settings.caches);
   return new SqliteAdapter(connection, { ...settings, pageBytes: row!.page_size }, onDispose);
 }
 
@@ -78,7 +78,6 @@ export class SqliteAdapter implements SqlDriverAdapter {
   readonly #connection: SqliteConnection;
   readonly #begin: SqlQuery;
   readonly #busyTimeoutMs: number;
-  readonly #synchronous: SqliteSettings["synchronous"];
   readonly #gate: Gate;
   readonly #onDispose: () => void;
   /** Of a writer: a reader has nothing to lose. */
@@ -97,7 +96,6 @@ export class SqliteAdapter implements SqlDriverAdapter {
     // A deferred BEGIN that reads first cannot always become a writer later; a reader has nothing to lock.
     this.#begin = statement(mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
     this.#busyTimeoutMs = settings.busyTimeoutMs;
-    this.#synchronous = settings.synchronous;
     this.#gate = new Gate(settings.gateTimeoutMs);
     this.#onDispose = onDispose;
     this.file = mode === "writer" ? new DatabaseFile(path) : undefined;
@@ -154,29 +152,15 @@ export class SqliteAdapter implements SqlDriverAdapter {
     this.file?.assertNotLost();
     if (!this.#gate.tryEnter()) await this.#gate.enter();
     try {
-      const done = retryWhileBusy(() => this.#runUnsynced(queries), this.#busyTimeoutMs);
+      const done = retryWhileBusy(() => this.#connection.executeUnsynced(queries), this.#busyTimeoutMs);
       const rows = done instanceof Promise ? await done : done;
-      // What went into a file that nobody finds again is not acknowledged.
-      this.file?.assertInPlace();
+      this.file?.assertLatelyInPlace();
       return rows;
     } catch (error) {
       throw adapterError(error);
     } finally {
       this.#gate.leave();
       this.log?.look();
-    }
-  }
-
-  /** The level is as it was when this returns, so that nothing else is ever committed with less. */
-  #runUnsynced(queries: readonly SqlQuery[]): number {
-    const connection = this.#connection;
-    try {
-      connection.setSynchronous("NORMAL");
-      const [only] = queries;
-      // A statement by itself is a transaction.
-      return queries.length === 1 ? connection.execute(only!) : connection.together(queries);
-    } finally {
-      connection.setSynchronous(this.#synchronous);
     }
   }
 

@@ -11,14 +11,20 @@ export function statement(sql: string): SqlQuery {
   return { sql, args: [], argTypes: [] };
 }
 
+type Synchronous = "FULL" | "NORMAL";
+
 /** One open database. Calls are synchronous and throw what the driver throws. */
 export class SqliteConnection {
   readonly #database: Database;
   readonly #statements: StatementCache;
+  readonly #synchronous: Synchronous;
+  #level: Synchronous;
   #closed = false;
 
-  constructor(database: Database, mode: string, caches: Caches) {
+  constructor(database: Database, mode: string, synchronous: Synchronous, caches: Caches) {
     this.#database = database;
+    this.#synchronous = synchronous;
+    this.#level = synchronous;
     this.#statements = new StatementCache(database, `statements of the ${mode}`, caches);
   }
 
@@ -29,6 +35,7 @@ export class SqliteConnection {
 
   query(query: SqlQuery): SqlResultSet {
     const prepared = this.#prepare(query.sql);
+    if (!prepared.repeatable) this.#setLevel(this.#synchronous);
     const args = bindable(query);
     let columns = prepared.columns ?? describe(prepared);
     if (columns.names.length === 0) {
@@ -46,30 +53,48 @@ export class SqliteConnection {
   }
 
   execute(query: SqlQuery): number {
-    return this.#run(this.#prepare(query.sql), bindable(query));
+    this.#open();
+    this.#setLevel(this.#synchronous);
+    return this.#execute(query);
   }
 
-  /** Runs statements in one transaction: all of them, or none. */
-  together(queries: readonly SqlQuery[]): number {
-    this.execute(statement("BEGIN IMMEDIATE"));
+  /**
+   * Runs statements in one transaction, all of them or none, whose commit does not wait for the disk. The level stays so low until
+   * anything else is run that could write: `execute`, `query` and `script` are the only other ways, and raise it first.
+   */
+  executeUnsynced(queries: readonly SqlQuery[]): number {
+    this.#open();
+    this.#setLevel("NORMAL");
+    const [only] = queries;
+    // A statement by itself is a transaction.
+    if (only && queries.length === 1) return this.#execute(only);
+    this.#execute(statement("BEGIN IMMEDIATE"));
     try {
       let rows = 0;
-      for (const query of queries) rows += this.execute(query);
-      this.execute(statement("COMMIT"));
+      for (const query of queries) rows += this.#execute(query);
+      this.#execute(statement("COMMIT"));
       return rows;
     } finally {
-      if (this.isTransaction) this.execute(statement("ROLLBACK"));
+      if (this.isTransaction) this.#execute(statement("ROLLBACK"));
     }
   }
 
   script(sql: string): void {
-    this.#open().exec(sql);
+    this.#open();
+    this.#setLevel(this.#synchronous);
+    this.#database.exec(sql);
     this.#statements.clear();
   }
 
-  /** Whether commits from now on wait for the disk. Said anew each time: SQLite takes it when it reads the text, not when it runs it. */
-  setSynchronous(level: "FULL" | "NORMAL"): void {
-    if (!this.#closed) this.#database.exec(`PRAGMA synchronous = ${level}`);
+  #execute(query: SqlQuery): number {
+    return this.#run(this.#prepare(query.sql), bindable(query));
+  }
+
+  /** Whether commits from now on wait for the disk. Said as text each time: SQLite takes it when it reads a statement, not when it runs it. */
+  #setLevel(level: Synchronous): void {
+    if (level === this.#level) return;
+    this.#database.exec(`PRAGMA synchronous = ${level}`);
+    this.#level = level;
   }
 
   close(): void {
