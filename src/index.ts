@@ -1,14 +1,11 @@
 import { loadConfig } from "./config/load-config.js";
-import type { Config } from "./config/options.js";
+import type { Config, NetworkSetting } from "./config/options.js";
 import { type EngineOptions, openEngine } from "./engine.js";
 import { type Quire, quireOn } from "./in-process/quire.js";
 import { createLogger } from "./telemetry/logger.js";
 
 /** The settings of the server that are not about its network. */
-export type QuireConfig = Omit<
-  Config,
-  "listen" | "tlsCertificate" | "tlsKey" | "allowInsecure" | "maxRequestBytes" | "shutdownGraceMs"
->;
+export type QuireConfig = Omit<Config, NetworkSetting>;
 
 /**
  * Opens the database (it is made and migrated if need be) and gives the engine on it. Throws a ConfigError for a setting

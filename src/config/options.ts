@@ -346,3 +346,16 @@ export type ConfigKey = keyof typeof configOptions;
 export type Config = {
   readonly [Key in ConfigKey]: (typeof configOptions)[Key] extends ConfigOption<infer T> ? T : never;
 };
+
+/** The settings that are about the network before the engine. */
+export type NetworkSetting =
+  | "listen"
+  | "tlsCertificate"
+  | "tlsKey"
+  | "allowInsecure"
+  | "maxRequestBytes"
+  | "maxBytesInFlight"
+  | "maxConcurrentCalls"
+  | "maxCallsPerConnection"
+  | "maxConnections"
+  | "shutdownGraceMs";

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, Transaction } from "@prisma/driver-adapter-utils";
 import { packageRoot } from "../config/package-root.js";
 import { Caches } from "../domain/caches.js";
+import { explicitSslMode } from "./driver/explicit-ssl-mode.js";
 import { applyMigrations } from "./driver/migrate.js";
 import { connectPostgres } from "./driver/postgres-adapter.js";
 import { prepareDatabaseFile } from "./driver/prepare-database-file.js";
@@ -126,7 +127,8 @@ function readerBeside(writer: SqliteAdapter, reader: Sql): Sql {
 }
 
 async function openPostgresql(options: DatabaseOptions, caches: Caches): Promise<Database> {
-  const { url, poolSize, timeoutMs = defaultTimeoutMs } = options;
+  const { poolSize, timeoutMs = defaultTimeoutMs } = options;
+  const url = explicitSslMode(options.url);
   const folder = migrationsFolder("postgresql");
   await applyMigrations({ provider: "postgresql", url, connectTimeoutMs: timeoutMs, folder });
   const adapter = await connectPostgres({ url, size: poolSize, timeoutMs });
