@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../src/config/package-root.js";
+import { evalDataFolder, readEvalData } from "./eval-data.js";
 
 export interface Spoken {
   readonly id: string;
@@ -34,16 +33,15 @@ interface StoredTurn {
   readonly blip_caption?: string;
 }
 
-export const locomoFile = join(
-  process.env.QUIRE_EVAL_DATA ?? join(packageRoot, "..", "shared", "data"),
-  "locomo",
-  "dev.json",
-);
+const path = "locomo/dev.json";
+
+export const locomoFile = join(evalDataFolder, path);
 
 /** The conversations of LoCoMo; nothing where they are not there. */
 export function readLocomo(): Conversation[] | undefined {
-  if (!existsSync(locomoFile)) return undefined;
-  const stored = JSON.parse(readFileSync(locomoFile, "utf8")) as readonly StoredConversation[];
+  const text = readEvalData(path);
+  if (text === undefined) return undefined;
+  const stored = JSON.parse(text) as readonly StoredConversation[];
   return stored.map(({ sample_id, conversation, qa }) => ({
     name: sample_id,
     speakers: [String(conversation.speaker_a), String(conversation.speaker_b)],

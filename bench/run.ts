@@ -9,6 +9,7 @@ const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]
   attack: () => import("./attack.js"),
   cache: () => import("./cache.js"),
   ledger: () => import("./ledger.js"),
+  needed: () => import("./needed.js"),
   render: () => import("./render.js"),
   scale: () => import("./scale.js"),
   summaries: () => import("./summaries.js"),

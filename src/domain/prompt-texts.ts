@@ -182,6 +182,18 @@ Write plain text in the language of the conversation, in short paragraphs or lis
   "extract-attached": "Attached: {{name}}",
   "extract-left-out": "Earlier turns that are not shown: {{count}}.",
   "extract-still-used": "Still in use:",
+  "extract-tasks": "Tasks:",
+  "extract-task-open": "[ ] {{task}}",
+  "extract-task-done": "[x] {{task}}",
+  "extract-files": "Files and names in them, those in use first:",
+  "extract-file-read": "read {{count}}x",
+  "extract-file-written": "written {{count}}x",
+  "extract-commands": "Commands, those in use first:",
+  "extract-command-failed": "{{command}} -> fails: {{failure}}",
+  "extract-errors": "Errors that are cured:",
+  "extract-cured": "{{failure}} -> cured by a change of {{files}}",
+  "extract-cured-alone": "{{failure}} -> gone since",
+  "extract-names": "Names in use:",
 } as const;
 
 export type PromptTextName = keyof typeof defaultPromptTexts;

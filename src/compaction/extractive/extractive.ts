@@ -7,6 +7,7 @@ import { type Candidate, Cover, costOf } from "./cover.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
 import { mustKeepLine } from "./must-keep.js";
+import { withState } from "./state/with-state.js";
 import { type Weighed, weighUnits } from "./weigh-units.js";
 import { writeGroups } from "./write-groups.js";
 
@@ -34,10 +35,14 @@ const roomShares = {
  * - is empty only where there is nothing to summarize, or no room at all.
  */
 export function summarizeExtractively(task: SummaryTask, count: CountTokens): string {
+  return withState(task, count, (rest, hasState) => chooseSentences(rest, count, hasState));
+}
+
+function chooseSentences(task: SummaryTask, count: CountTokens, hasState: boolean): string {
   const limit = summaryLimit(task, count);
   if (limit <= 0) return "";
   const { texts = defaultPromptTexts } = task;
-  const { units, terms } = gatherUnits(task);
+  const { units, terms } = gatherUnits(task, hasState);
   const weighed = weighUnits(units, terms, task.instructions, count);
   const hasHeadings = limit >= smallTokens;
   const must = mustKeepLine(task.mustKeep, texts, task.maxTokens, count);
@@ -49,7 +54,7 @@ export function summarizeExtractively(task: SummaryTask, count: CountTokens): st
     fitSummary(
       {
         taken: choice.taken,
-        phrases: hasHeadings ? weighed.phrases : [],
+        phrases: hasHeadings && !hasState ? weighed.phrases : [],
         mustKeep: task.mustKeep,
         words: texts,
         write: (taken) => writeGroups(taken, texts, hasHeadings),

@@ -6,7 +6,9 @@ import { clipChars, oneLine } from "./clip.js";
 import { cuesIn, tellsRelativeTime } from "./cues.js";
 import { readPrevious, speakerLabel } from "./previous-lines.js";
 import { type Sentence, sentencesIn } from "./sentences.js";
-import { asks, isEmptyTalk, withoutFillers } from "./small-talk.js";
+import { asks, isEmptyTalk, isNarration, withoutFillers } from "./small-talk.js";
+import { isOfState } from "./state/call-facts.js";
+import { templatePattern } from "./state/template-pattern.js";
 import { attachmentLine, changesSomething, resultsByCall, resultText, toolLine } from "./tool-lines.js";
 import type { Unit } from "./unit.js";
 
@@ -16,6 +18,8 @@ export interface Gathered {
   readonly terms: readonly string[];
 }
 
+/** Of work, what was carried on already is older than all the rest. */
+const carriedWorkWeight = 0.5;
 const labelsToBelieve = 3;
 const notSpeakers = new Set(
   "Note Error Warning Todo TODO Example Question Answer Output Input Result Results Summary Step Task Goal Plan Update Status Info Debug".split(
@@ -24,12 +28,15 @@ const notSpeakers = new Set(
 );
 
 /** Takes a task apart into what a summary can be made of, in order. */
-export function gatherUnits(task: SummaryTask): Gathered {
+export function gatherUnits(task: SummaryTask, hasState = false): Gathered {
   const units: Unit[] = [];
   const { texts = defaultPromptTexts, previousWords = defaultPromptTexts } = task;
+  const noAnswer = templatePattern(previousWords["extract-no-answer"]);
   const previous = readPrevious(task.previousSummary, previousWords, texts);
   for (const [line, { group, speaker, day, sentences }] of previous.lines.entries()) {
     for (const text of sentences) {
+      // A call that had no answer when it was folded will never have one.
+      if (group === "open" && noAnswer.test(text)) continue;
       const { goal, fact, open } = cuesIn(text);
       units.push({
         text,
@@ -38,12 +45,12 @@ export function gatherUnits(task: SummaryTask): Gathered {
         line,
         turn: -1,
         day,
-        weight: 1,
+        weight: hasState && group !== "goal" ? carriedWorkWeight : 1,
         bonus: 1 + (goal + fact + open) / 2,
       });
     }
   }
-  const reader = new TurnReader(task, texts, units, previous.lines.length);
+  const reader = new TurnReader(task, texts, units, previous.lines.length, hasState);
   reader.read();
   return { units, terms: previous.terms };
 }
@@ -53,6 +60,7 @@ class TurnReader {
   private readonly calls: ReadonlySet<string>;
   private readonly labels: ReadonlySet<string>;
   private readonly spansDays: boolean;
+  private readonly messages: number;
   private line: number;
   private hasGoal: boolean;
 
@@ -60,9 +68,11 @@ class TurnReader {
     private readonly task: SummaryTask,
     private readonly texts: PromptTexts,
     private readonly units: Unit[],
-    firstLine: number,
+    private readonly firstLine: number,
+    private readonly hasState: boolean,
   ) {
     this.line = firstLine;
+    this.messages = task.turns.reduce((sum, { messages }) => sum + messages.length, 1);
     this.hasGoal = units.some(({ group }) => group === "goal");
     this.results = resultsByCall(task.turns);
     this.calls = callsIn(task);
@@ -89,6 +99,7 @@ class TurnReader {
         break;
       case "toolCall": {
         const result = this.results.get(content.value.callId);
+        if (this.hasState && result !== undefined && isOfState(content.value)) break;
         const group = result === undefined ? "open" : "tool";
         const bonus =
           result === undefined ? 4 : result.isError || changesSomething(content.value) ? 2.5 : 0.5;
@@ -104,7 +115,7 @@ class TurnReader {
         break;
       }
       case "toolResult":
-        if (!this.calls.has(content.value.callId)) {
+        if (!this.hasState && !this.calls.has(content.value.callId)) {
           const text = resultText(content.value).slice(0, 1_000);
           this.pushLine(fill(this.texts["extract-result"], { text }), "tool", turn, 0.5);
         }
@@ -160,13 +171,15 @@ class TurnReader {
       readonly opening: number;
     },
   ): void {
-    const text = withoutFillers(sentence.text.replaceAll("**", ""));
+    const text = withoutFillers(withoutMarks(sentence.text));
     const { goal, fact, open } = cuesIn(text);
     const isUser = from.role === MessageRole.USER;
     const isOpening = from.opening >= 0 && from.opening < 6 && !isEmptyTalk(text);
     const isGoal = isUser && (isOpening || goal >= (from.isLabelled ? 3 : 1));
+    const isTalkOfWork = this.hasState && !isUser && isNarration(text);
+    const isOpen = open > 0 && !isTalkOfWork;
     const group: Group =
-      sentence.kind === "task" ? "open" : isGoal ? "goal" : open > 0 && fact === 0 ? "open" : "fact";
+      sentence.kind === "task" ? "open" : isGoal ? "goal" : isOpen && fact === 0 ? "open" : "fact";
     const cues = goal * (isUser ? 0.5 : 0.2) + fact * 0.4 + open * 0.5 + (sentence.kind === "task" ? 3 : 0);
     const isRecent = from.turn >= this.task.turns.length - 3;
     this.push({
@@ -176,10 +189,17 @@ class TurnReader {
       turn: from.turn,
       day: from.day !== "" && tellsRelativeTime(text) ? from.day : "",
       weight:
-        weightOf(sentence, from.role, from.isLabelled) *
-        (isEmptyTalk(text) ? 0.1 : asks(text, isGoal) ? 0.5 : 1),
+        weightOf(sentence, from.role, from.isLabelled, this.hasState) *
+        (isEmptyTalk(text) ? 0.1 : asks(text, isGoal) ? 0.5 : 1) *
+        (isTalkOfWork ? 0.25 : 1) *
+        this.freshness(),
       bonus: cues + (isOpening ? 3 - from.opening * 0.4 : 0) + (isRecent ? 0.4 : 0),
     });
+  }
+
+  /** In work, what was said last counts most: it says where the work stands. */
+  private freshness(): number {
+    return this.hasState ? 0.6 + (0.8 * (this.line - this.firstLine)) / this.messages : 1;
   }
 
   private pushLine(text: string, group: Group, turn: number, bonus: number): void {
@@ -192,8 +212,14 @@ class TurnReader {
   }
 }
 
-function weightOf({ kind }: Sentence, role: MessageRole, isLabelled: boolean): number {
-  if (kind === "code") return 0.3;
+/** Words without the marks of a heading, of bold letters and of a table. */
+function withoutMarks(text: string): string {
+  return text.replaceAll("**", "").replace(/^#{1,6} /u, "");
+}
+
+function weightOf({ kind }: Sentence, role: MessageRole, isLabelled: boolean, hasState: boolean): number {
+  // The names in code are in the state, where there is one.
+  if (kind === "code") return hasState ? 0.05 : 0.3;
   if (role === MessageRole.TOOL) return 0.4;
   if (isLabelled) return 1;
   return role === MessageRole.USER ? 1.5 : kind === "item" ? 0.6 : 0.9;

@@ -63,8 +63,10 @@ function readLine(line: string, group: Group, then: SummaryWords, now: SummaryWo
   return { group, speaker: role ? now[role] : label, day, sentences: [...pieces(said)] };
 }
 
+/** What was joined into one line, apart again, so that nothing is cut a second time. One ellipsis is enough where something is left out. */
 function* pieces(text: string): Generator<string, void> {
-  for (const sentence of sentencesIn(text)) yield sentence.text;
+  for (const joined of text.replace(/…(?:\s*…)+/gu, "…").split(/; | (?=…)/u))
+    for (const sentence of sentencesIn(joined)) yield sentence.text;
 }
 
 function groupOf(line: string): Group {

@@ -23,3 +23,13 @@ export function isEmptyTalk(text: string): boolean {
 export function asks(text: string, isGoal: boolean): boolean {
   return !isGoal && /[?？]\W{0,3}$/u.test(text);
 }
+
+/** What an assistant says of its next call, which the call says better. */
+export function isNarration(text: string): boolean {
+  return (
+    /[:：]$/u.test(text) ||
+    /^(?:(?:okay|now|first|next|then|good|great|perfect|alright)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to|now)\b/iu.test(
+      text,
+    )
+  );
+}

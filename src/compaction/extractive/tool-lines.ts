@@ -5,9 +5,11 @@ import type { FoldedTurn } from "../plan/summary-task.js";
 import { clipChars, oneLine } from "./clip.js";
 import { sentencesIn } from "./sentences.js";
 
-const argumentChars = 48;
-const callChars = 140;
-const resultChars = 120;
+/** Names and paths are whole up to here; sentences are cut earlier. */
+const nameChars = 256;
+const argumentChars = 80;
+const callChars = 400;
+const resultChars = 240;
 const parsedChars = 65_536;
 const telling =
   /(?:^|_)(?:id|status|state|error|message|name|total|amount|price|cost|date|number|email|result|count|code|path|url)s?$/iu;
@@ -62,7 +64,8 @@ export function attachmentLine({ content }: Part): string {
 
 function argumentsOf(json: string): string {
   const parsed = parse(json);
-  if (parsed === null || typeof parsed !== "object") return clipChars(oneLine(json.slice(0, 400)), callChars);
+  if (parsed === null || typeof parsed !== "object")
+    return clipChars(oneLine(unescaped(json.slice(0, 400))), callChars);
   const shown = Object.entries(parsed).map(([key, value]) => `${key}=${shownValue(value)}`);
   return clipChars(shown.join(", "), callChars);
 }
@@ -82,7 +85,10 @@ function digest(texts: PromptTexts, value: object): string {
     const sample =
       first !== null && typeof first === "object"
         ? digest(texts, first)
-        : value.slice(0, 8).map(shownValue).join(", ");
+        : value
+            .slice(0, 8)
+            .map((item) => shownValue(item))
+            .join(", ");
     return `${itemsOf(value)}${sample === "" ? "" : `: ${sample}`}`;
   }
   const scalars: (readonly [string, unknown])[] = [];
@@ -102,9 +108,25 @@ function digest(texts: PromptTexts, value: object): string {
     .slice(0, resultChars * 2);
 }
 
-function shownValue(value: unknown): string {
-  const text = typeof value === "string" ? value.slice(0, 400) : (JSON.stringify(value) ?? "").slice(0, 400);
-  return clipChars(oneLine(text), argumentChars);
+/** A value without the quotes and escapes of JSON. */
+function shownValue(value: unknown, depth = 0): string {
+  if (value !== null && typeof value === "object") {
+    if (depth === 2) return "…";
+    const inner = Array.isArray(value)
+      ? value.slice(0, 8).map((item) => shownValue(item, depth + 1))
+      : Object.entries(value)
+          .slice(0, 8)
+          .map(([key, item]) => `${key}=${shownValue(item, depth + 1)}`);
+    const text = inner.join(", ");
+    return Array.isArray(value) ? `[${text}]` : `{${text}}`;
+  }
+  const text = oneLine(String(value).slice(0, 400));
+  return clipChars(text, /\s/u.test(text) ? argumentChars : nameChars);
+}
+
+/** What was cut is no JSON any more; its escapes are no words. */
+export function unescaped(json: string): string {
+  return json.replace(/\\[nrt]/gu, " ").replace(/\\(["\\/])/gu, "$1");
 }
 
 function parse(text: string): unknown {

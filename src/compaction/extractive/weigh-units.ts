@@ -47,7 +47,9 @@ export function weighUnits(
   for (const term of table.known(instructions)) worth[term]! *= askedFor;
   const candidates: Candidate[] = [];
   for (const { unit, terms, order } of read) {
-    const clipped = unit.turn < 0 || unit.group === "tool" ? unit.text : clipClauses(unit.text, table, worth);
+    const isVerbatim =
+      unit.turn < 0 || unit.group === "tool" || (unit.group === "goal" && unit.speaker === "");
+    const clipped = isVerbatim ? unit.text : clipClauses(unit.text, table, worth);
     const kept = clipped === unit.text ? terms : [...table.known(clipped)];
     const carried =
       unit.turn < 0

@@ -36,10 +36,15 @@ function linesOf(taken: readonly Candidate[]): string[] {
       unit.group !== "tool" &&
       (last.unit.line === unit.line || unit.speaker !== "") &&
       last.text.length < joinedChars;
-    if (isSameLine) last.text += `${/[\p{L}\p{N}]$/u.test(last.text) ? "; " : " "}${unit.text}`;
+    if (isSameLine) last.text += joint(last.text, unit.text);
     else lines.push({ text: `${leadOf(unit)}${unit.text}`, unit });
   }
   return lines.map(({ text }) => text);
+}
+
+function joint(line: string, text: string): string {
+  if (line.endsWith("…")) return ` ${text.replace(/^…/u, "")}`;
+  return `${/[.!?:;,。！？…]["'”’)\]*`]*$/u.test(line) ? " " : "; "}${text}`;
 }
 
 function leadOf({ day, speaker }: Candidate["unit"]): string {

@@ -33,8 +33,9 @@ export function embeddedSummarizer(
     async summarize(given, signal) {
       signal.throwIfAborted();
       const turns = given.turns.map(pack);
-      const input = { strategy, task: { ...given, turns } };
-      const isSmall = bytesOf(turns) + given.previousSummary.length <= summarizedBytes;
+      const kept = (given.kept ?? []).map(pack);
+      const input = { strategy, task: { ...given, turns, kept } };
+      const isSmall = bytesOf(turns) + bytesOf(kept) + given.previousSummary.length <= summarizedBytes;
       const text = isSmall ? summarizePacked(input) : await offload.run(summarizing, input, signal);
       return { text, cost: { inputTokens: 0, outputTokens: 0 } };
     },

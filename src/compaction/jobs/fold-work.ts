@@ -17,8 +17,9 @@ export type EmbeddedStrategy =
   | { readonly kind: "importance" }
   | { readonly kind: "time_decay"; readonly halfLifeTurns: number };
 
-export interface PackedTask extends Omit<SummaryTask, "turns"> {
+export interface PackedTask extends Omit<SummaryTask, "turns" | "kept"> {
   readonly turns: readonly PackedFold[];
+  readonly kept: readonly PackedFold[];
 }
 
 /** So many characters of a fold are read; of longer texts, the middle is left out. */
@@ -31,7 +32,7 @@ export function summarizePacked(input: {
   readonly strategy: EmbeddedStrategy;
   readonly task: PackedTask;
 }): string {
-  const task = { ...input.task, turns: read(input.task.turns) };
+  const task = { ...input.task, turns: read(input.task.turns), kept: read(input.task.kept) };
   const text = summarize(input.strategy, task);
   // Of turns without a word, such as one of signs only, there is nothing to say but that they were.
   const { texts = defaultPromptTexts } = task;

@@ -61,6 +61,7 @@ export async function summarizeFold(
       previousSummary,
       previousWords,
       turns,
+      kept: planned.kept,
       instructions: job.instructions,
       maxTokens: plan.maxSummaryTokens,
       mustKeep,

@@ -12,12 +12,8 @@ import type { FoldPlan } from "./fold-plan.js";
 import type { CompactionGoal } from "./goal.js";
 import { type CutGoal, planCut } from "./plan-cut.js";
 import { StoredFold } from "./stored-fold.js";
+import { leastSummaryTokens, summaryRooms } from "./summary-room.js";
 import type { FoldedTurn } from "./summary-task.js";
-
-/** Below this a summary says nothing. */
-const leastSummaryTokens = 24;
-const mostSummaryTokens = 4_096;
-const summaryShare = 0.2;
 
 /** A plan, and the turns that it folds. */
 export interface PlannedFold {
@@ -77,29 +73,38 @@ export async function planFold(
   const whole = sumOf(oldestFirst, (turn) => o200kTokens(turn, clean));
   // The goal is in the tokens of the window, a summary is counted in o200k tokens: it will cost about as many as what it stands for.
   const ratio = whole > 0 ? sumOf(oldestFirst, (turn) => turn.tokens) / whole : 1;
-  const summaryTokens = countedTokens(
-    settings.summaryTokens ?? summaryLimit(countedTokens(goal.targetTokens / ratio), whole),
-  );
+  const rooms =
+    settings.summaryTokens === undefined
+      ? summaryRooms(countedTokens(goal.targetTokens / ratio), whole)
+      : [settings.summaryTokens];
   const markTokens = countTokens(`${thread.texts["summary-mark"]}\n`, "o200k_base");
-  const reserve = countedTokens(Math.ceil((summaryTokens + markTokens) * ratio) + messageOverheadTokens);
-  if (reserve > goal.fullRoomTokens || goal.roomMessages < 1) return undefined;
-  const cutGoal: CutGoal = {
-    targetTokens: minus(goal.targetTokens, reserve),
-    roomTokens: minus(goal.fullRoomTokens, reserve),
-    targetMessages: goal.targetMessages - 1,
-    roomMessages: goal.roomMessages - 1,
-    uncutTokens: minus(goal.fullRoomTokens, previous.tokens),
-    uncutMessages: goal.roomMessages - previous.messages,
-    keepTurns: goal.keepTurns,
-    keepAtMost: Math.min(
-      goal.keepAtMost,
-      settings.strategy === CompressionStrategy.TRUNCATE
-        ? (settings.keepRecent ?? Number.POSITIVE_INFINITY)
-        : Number.POSITIVE_INFINITY,
-    ),
+  const traced = await traceTurns(oldestFirst, clean, signal);
+  const planWith = (summaryTokens: CountedTokens) => {
+    const reserve = countedTokens(Math.ceil((summaryTokens + markTokens) * ratio) + messageOverheadTokens);
+    if (reserve > goal.fullRoomTokens || goal.roomMessages < 1) return undefined;
+    const cutGoal: CutGoal = {
+      targetTokens: minus(goal.targetTokens, reserve),
+      roomTokens: minus(goal.fullRoomTokens, reserve),
+      targetMessages: goal.targetMessages - 1,
+      roomMessages: goal.roomMessages - 1,
+      uncutTokens: minus(goal.fullRoomTokens, previous.tokens),
+      uncutMessages: goal.roomMessages - previous.messages,
+      keepTurns: goal.keepTurns,
+      keepAtMost: Math.min(
+        goal.keepAtMost,
+        settings.strategy === CompressionStrategy.TRUNCATE
+          ? (settings.keepRecent ?? Number.POSITIVE_INFINITY)
+          : Number.POSITIVE_INFINITY,
+      ),
+    };
+    const cut = planCut(traced, cutGoal, unreadTo > summarized);
+    return cut && { cut, summaryTokens };
   };
-  const cut = planCut(await traceTurns(oldestFirst, clean, signal), cutGoal, unreadTo > summarized);
-  if (!cut) return undefined;
+  // The last turns come before a long summary; where they give way in any case, it stays long.
+  const tried = rooms.map((tokens) => planWith(countedTokens(tokens)));
+  const planned = tried.find((one) => one?.cut.floors.length === 0) ?? tried.find((one) => one !== undefined);
+  if (!planned) return undefined;
+  const { cut, summaryTokens } = planned;
   const keptTurn = oldestFirst[cut.turn]!;
   const keptTokens = sumOf(oldestFirst.slice(cut.turn), (turn) =>
     o200kTokens(turn, clean, turn === keptTurn ? cut.messageIndex : 0),
@@ -147,12 +152,4 @@ function o200kTokens(turn: ShownTurn, clean: boolean, messageIndex = 0): Counted
     sumOf(spoken, ({ cleanTokens, sentTokens }) => (clean ? cleanTokens : sentTokens)),
     unansweredTokens({ ...turn, vocabulary: "o200k_base" }),
   );
-}
-
-/** What a summary may cost where nobody says: a share of what history should come down to. Without such a target, more of what is short. */
-function summaryLimit(targetTokens: CountedTokens, wholeTokens: CountedTokens): number {
-  const share = Number.isFinite(targetTokens)
-    ? summaryShare * targetTokens
-    : Math.max(summaryShare * wholeTokens, Math.min(512, 0.4 * wholeTokens));
-  return Math.min(mostSummaryTokens, Math.max(leastSummaryTokens, Math.floor(share)));
 }

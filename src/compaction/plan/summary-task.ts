@@ -21,6 +21,8 @@ export interface SummaryTask {
   readonly previousWords?: SummaryWords;
   /** Oldest first. */
   readonly turns: readonly FoldedTurn[];
+  /** What stays in the context beside the summary: what it says need not be said again. */
+  readonly kept?: readonly FoldedTurn[];
   /** What a person asks for ("keep the addresses"); empty for nothing. */
   readonly instructions: string;
   /** The most that the summary may cost, in o200k tokens. */

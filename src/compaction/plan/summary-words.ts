@@ -13,6 +13,19 @@ const names = [
   "extract-mentioned",
   "extract-user",
   "extract-assistant",
+  "extract-no-answer",
+  "extract-tasks",
+  "extract-task-open",
+  "extract-task-done",
+  "extract-files",
+  "extract-file-read",
+  "extract-file-written",
+  "extract-commands",
+  "extract-command-failed",
+  "extract-errors",
+  "extract-cured",
+  "extract-cured-alone",
+  "extract-names",
 ] as const;
 
 /** The words of a summary that is chosen from sentences by which it is taken apart again. */
@@ -28,6 +41,17 @@ export function headingsOf(words: SummaryWords): Readonly<Record<Group, string>>
     open: words["extract-open"],
     tool: words["extract-tools"],
   };
+}
+
+/** The headings of the state of the work that a summary carries on. */
+export function stateHeadingsOf(words: SummaryWords) {
+  return {
+    tasks: words["extract-tasks"],
+    files: words["extract-files"],
+    commands: words["extract-commands"],
+    errors: words["extract-errors"],
+    names: words["extract-names"],
+  } as const;
 }
 
 /** The words as they are kept with a summary, so that it can be read when others are in force; null for the default ones. */

@@ -1,0 +1,78 @@
+import { defaultPromptTexts } from "../../../domain/prompt-texts.js";
+import { mentions } from "../../plan/identifiers.js";
+import { summaryLimit } from "../../plan/summary-limit.js";
+import type { CountTokens, FoldedTurn, SummaryTask } from "../../plan/summary-task.js";
+import { resultText } from "../tool-lines.js";
+import { callFacts } from "./call-facts.js";
+import { namesIn } from "./names.js";
+import { readState } from "./read-state.js";
+import { gatherWork, WorkState } from "./work-state.js";
+import { writeState } from "./write-state.js";
+
+/** So much of a summary's room is for the state of the work, where there is so much of it. */
+const stateShare = 0.6;
+/** With less than this a summary carries no state. */
+const leastTokens = 120;
+/** Texts of kept turns that are longer may be left out of a context, so what they say counts as not shown. */
+const longestShown = 8_000;
+
+/**
+ * A summary in two parts: what was said, by `summarize`, and the state of the work, which is carried on from summary to summary. Where no tools
+ * were used there is no state.
+ */
+export function withState(
+  task: SummaryTask,
+  count: CountTokens,
+  summarize: (task: SummaryTask, hasState: boolean) => string,
+): string {
+  const { texts = defaultPromptTexts, previousWords = defaultPromptTexts } = task;
+  const limit = summaryLimit(task, count);
+  const foldedTokens = task.turns.reduce((sum, { tokens }) => sum + tokens, 0);
+  const state = new WorkState();
+  const others = readState(task.previousSummary, previousWords, foldedTokens, state);
+  const hadState = !state.isEmpty;
+  if (limit < leastTokens || !(hadState || usesTools(task.turns))) return summarize(task, false);
+  gatherWork(task, state);
+  const shown = shownNames(task.kept ?? []);
+  const write = (tokens: number) => writeState(state, texts, tokens, (name) => shown.has(name), count);
+  const first = write(Math.floor(limit * stateShare));
+  const room = limit - count(first) - 1;
+  const said = summarize(
+    {
+      ...task,
+      previousSummary: others.join("\n"),
+      maxTokens: room,
+      mustKeep: task.mustKeep.filter((id) => !mentions(first, id)),
+    },
+    true,
+  );
+  const left = limit - count(said) - 2;
+  const text = [said, left > room ? write(left) : first].filter((part) => part !== "").join("\n");
+  return count(text) <= limit ? text : [said, first].filter((part) => part !== "").join("\n");
+}
+
+function usesTools(turns: readonly FoldedTurn[]): boolean {
+  return turns.some(({ messages }) =>
+    messages.some(({ parts }) => parts.some(({ content }) => content?.$case === "toolCall")),
+  );
+}
+
+/** What the turns say that stay beside the summary. */
+function shownNames(kept: readonly FoldedTurn[]): Set<string> {
+  const shown = new Set<string>();
+  const add = (text: string) => {
+    if (text.length <= longestShown) for (const name of namesIn(text)) shown.add(name);
+  };
+  for (const { messages } of kept)
+    for (const { parts } of messages)
+      for (const { content } of parts) {
+        if (content?.$case === "text") add(content.value.text);
+        if (content?.$case === "toolResult") add(resultText(content.value));
+        if (content?.$case === "toolCall") {
+          const { path, command, text } = callFacts(content.value);
+          add(path);
+          add(`${command}\n${text}`);
+        }
+      }
+  return shown;
+}
