@@ -133,7 +133,7 @@ export async function openEngine(
   );
   const compactorDeps = { ledger, summarizers, templates, counter, offload, clock, timers, ids };
   const compactor = new Compactor(compactorDeps, warn("a compaction could not be made"), caches);
-  const compaction = { ...compactorDeps, receipts, planSeal, settings, goals: compactor };
+  const compaction = { ...compactorDeps, receipts, planSeal, settings, goals: compactor, calibrator };
   const assembly: AssemblyDeps = {
     compaction,
     ledger,

@@ -73,6 +73,13 @@ export interface Session {
   readonly createTime: Date | undefined;
   readonly updateTime: Date | undefined;
   readonly defaults: SessionDefaults | undefined;
+  readonly reportedLimits: readonly ReportedLimit[];
+}
+
+/** How much a model takes, as its provider said. */
+export interface ReportedLimit {
+  readonly model: string;
+  readonly tokens: number;
 }
 
 /** One entry of a session's head log. */

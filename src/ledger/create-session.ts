@@ -46,6 +46,7 @@ export function newSession(deps: LedgerDeps, tenantId: string, label: string, no
     task: null,
     taskStatus: null,
     ...noColumns,
+    reportedLimitsJson: null,
     createdUs: nowUs,
     updatedUs: nowUs,
   };

@@ -33,7 +33,12 @@ export async function forkSession(
       ...newSession(deps, key.tenantId, command.label, nowUs),
       workspacePath: command.workspacePath || (origin?.workspacePath ?? ""),
       metadataJson: JSON.stringify(command.metadata),
-      ...(origin && { task: origin.task, defaultsJson: origin.defaultsJson, toolsJson: origin.toolsJson }),
+      ...(origin && {
+        task: origin.task,
+        defaultsJson: origin.defaultsJson,
+        toolsJson: origin.toolsJson,
+        reportedLimitsJson: origin.reportedLimitsJson,
+      }),
       forkedFromSessionId: originId,
     };
     const forked = await sessions.insert(

@@ -84,6 +84,7 @@ export interface UpdateSession {
   readonly defaults?: SessionDefaults | undefined;
   readonly headTurnId?: string | undefined;
   readonly expectedHeadTurnId?: string | undefined;
+  readonly forgetReportedLimits?: boolean | undefined;
 }
 
 const maxMetadata = 64;
@@ -109,6 +110,7 @@ export async function updateSession(
       ...task,
       defaultsJson: defaults.defaultsJson,
       toolsJson: defaults.toolsJson,
+      ...(command.forgetReportedLimits ? { reportedLimitsJson: null } : {}),
       ...(await moveHead(sessions, before.row, command, nowUs)),
     };
     return sessionAnswer(await sessions.update(before, changes));

@@ -5,6 +5,7 @@ import type { OpenItem, SourceEvent, TokenUsage, Turn, TurnDetails, TurnStatus }
 import type { StoredSession } from "../storage/ledger/list-sessions.js";
 import type { HeadMoveRow, TurnRow } from "../storage/ledger/rows.js";
 import { OpenState } from "../thread/open-state.js";
+import { readReportedLimits } from "./reported-limits.js";
 import { readDefaults } from "./session-defaults.js";
 
 /** Stored rows as the contract shows them. */
@@ -33,6 +34,7 @@ export function viewSession({ row, aliases }: StoredSession): Session {
     createTime: fromMicroseconds(row.createdUs),
     updateTime: fromMicroseconds(row.updatedUs),
     defaults: readDefaults(row),
+    reportedLimits: readReportedLimits(row),
   };
 }
 

@@ -80,7 +80,7 @@ export class AssemblyCalls {
   }
 
   reportOverflow(assemblyId: string) {
-    const request = { requestId: "", assemblyId, reportedTokens: 0 };
+    const request = { requestId: "", assemblyId, reportedTokens: 0, errorBody: "" };
     return promised(this.assembly, this.assembly.reportOverflow, request);
   }
 

@@ -19,7 +19,8 @@ import type { ToolsStage } from "../tools/tools.js";
 import type { ContextPlan } from "./plan.js";
 
 /** What of a resolved request it needs. */
-export type UseInput = Pick<ResolvedContext, "derived" | "scale" | "warnings">;
+export type UseInput = Pick<ResolvedContext, "derived" | "scale" | "warnings"> &
+  Partial<Pick<ResolvedContext, "reportedLimit">>;
 
 /** The finished layers of a context. */
 export interface Stages {
@@ -110,6 +111,7 @@ function budgetOf(
   const { vocabulary, exact, ratio, margin, version } = resolved.scale;
   return {
     modelLimit: limits.modelLimit,
+    reportedLimit: resolved.reportedLimit,
     reserveResponse: limits.reserveResponse,
     reserveTools: limits.reserveTools,
     available: limits.available,

@@ -4,7 +4,8 @@ import { QuireError } from "../../errors/quire-error.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
-export type PlanInput = Pick<ResolvedContext, "derived" | "model" | "modelName" | "request" | "settings">;
+export type PlanInput = Pick<ResolvedContext, "derived" | "model" | "modelName" | "request" | "settings"> &
+  Partial<Pick<ResolvedContext, "reportedLimit">>;
 
 /** What the context may use, and how it is divided. */
 export interface ContextPlan {
@@ -21,7 +22,10 @@ export function plan(resolved: PlanInput): ContextPlan {
   const named = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
   const own = { ...settings.defaultLimits, ...named };
   const limits = budgetLimits({
-    contextTokens: own.maxTokens ?? model.entry.contextTokens,
+    contextTokens: Math.min(
+      own.maxTokens ?? model.entry.contextTokens,
+      resolved.reportedLimit ?? Number.POSITIVE_INFINITY,
+    ),
     inputTokens: own.maxTokens === undefined ? model.entry.inputTokens : undefined,
     reserveResponse:
       own.reserveResponseTokens ??

@@ -12,6 +12,7 @@ import { QuireError } from "../../errors/quire-error.js";
 import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
 import { requireOpen } from "../../ledger/open-turn.js";
 import type { BlockReader, ContextBlocks } from "../../memory/block-reader.js";
+import { reportedLimitOf } from "../../ledger/reported-limits.js";
 import type { Calibrator } from "../../models/calibrator.js";
 import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
 import type { TokenScale } from "../../models/token-scale.js";
@@ -67,6 +68,8 @@ export interface ResolvedContext {
   readonly blocks: ContextBlocks;
   readonly model: FoundModel;
   readonly modelName: string;
+  /** How much the model takes, if the session was told. */
+  readonly reportedLimit: number | undefined;
   readonly provider: string;
   /** The texts that models read, and the operator's own: the same from the beginning of the assembly to its end. */
   readonly templates: PromptTemplates;
@@ -141,6 +144,7 @@ export async function resolve(
     blocks,
     model,
     modelName,
+    reportedLimit: reportedLimitOf(found.memory, modelName),
     templates,
     override,
     provider: request.provider || defaults?.provider || model.entry.provider,

@@ -13,9 +13,10 @@ const nameWidth = 9;
 
 /** The budget lane by lane. All bars have one scale: the whole width is what a context may use. */
 export function printBudget(lines: Lines, budget: TokenBudget): void {
-  const { available, modelLimit, reserveResponse, reserveTools } = budget;
+  const { available, modelLimit, reserveResponse, reserveTools, reportedLimit } = budget;
   const kept = `${number(reserveResponse)} are kept for the answer and ${number(reserveTools)} for tool results`;
-  const window = `of a window of ${number(modelLimit)}`;
+  const said = reportedLimit === modelLimit ? ", as its provider said" : "";
+  const window = `of a window of ${number(modelLimit)}${said}`;
   lines.entry("budget", `${number(available)} tokens may be used, ${window}; ${kept}`);
   const total = budget.used?.total ?? 0;
   const usedWidth = number(Math.max(total, budget.remaining)).length;

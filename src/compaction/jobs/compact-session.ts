@@ -27,9 +27,9 @@ export interface CompactAnswer {
 }
 
 /** A compaction whose answer is stored with it. */
-export interface Answered {
+export interface Answered<Answer extends CompactAnswer = CompactAnswer> {
   readonly kind: "answered";
-  readonly answer: CompactAnswer;
+  readonly answer: Answer;
 }
 
 const longestMs = 300_000;
@@ -110,10 +110,10 @@ async function compactOnce(
 }
 
 /** The answer, or why there is none. */
-export function requireMade(
+export function requireMade<Answer extends CompactAnswer>(
   session: string,
-  outcome: Answered | Exclude<JobOutcome, { kind: "done" }>,
-): CompactAnswer {
+  outcome: Answered<Answer> | Exclude<JobOutcome, { kind: "done" }>,
+): Answer {
   if (outcome.kind === "answered") return outcome.answer;
   if (outcome.kind === "failed") {
     throw new QuireError("COMPACTION_FAILED", outcome.failures[0]?.reason ?? outcome.reason, {

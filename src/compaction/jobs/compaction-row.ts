@@ -14,7 +14,10 @@ import type { CompactionJob, MadeSummary } from "./job.js";
 /** The row of a compaction with its summary. */
 export async function compactionRow(
   deps: CompactorDeps,
-  job: Pick<CompactionJob, "thread" | "trigger" | "settings" | "instructions" | "isPrepared"> & {
+  job: Pick<
+    CompactionJob,
+    "thread" | "trigger" | "settings" | "instructions" | "isPrepared" | "recoveredCall"
+  > & {
     readonly goal: Pick<CompactionGoal, "keepTurns" | "targetTokens">;
   },
   plan: Omit<FoldPlan, "mustKeep">,
@@ -52,6 +55,7 @@ export async function compactionRow(
     id,
     sessionId: thread.session.id,
     anchorTurnId: plan.anchorTurnId,
+    recoveredCall: job.recoveredCall ?? null,
     branchId: isHead ? thread.head!.branchId : null,
     depth: isHead ? thread.head!.depth : null,
     previousId: thread.compaction?.id ?? null,

@@ -1,6 +1,7 @@
 import type { Clock, Ids, Timers } from "../../domain/clock.js";
 import type { ContextSettings } from "../../domain/context-settings.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
+import type { Calibrator } from "../../models/calibrator.js";
 import type { Offload } from "../../offload/offload.js";
 import type { ReceiptStore } from "../../storage/assembly/receipt-store.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
@@ -38,6 +39,7 @@ export interface CompactionDeps extends CompactorDeps {
   readonly receipts: ReceiptStore;
   readonly planSeal: PlanSeal;
   readonly goals: RememberedGoals;
+  readonly calibrator: Calibrator;
   /** The server's own context settings. */
   readonly settings: ContextSettings | undefined;
 }

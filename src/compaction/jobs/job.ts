@@ -21,6 +21,8 @@ export interface CompactionJob {
   readonly mayAskEngine: boolean;
   /** Prepared ones wait until they are needed. */
   readonly isPrepared: boolean;
+  /** The model call that it is a recovery of, if it is one. */
+  readonly recoveredCall?: string;
   /** How long summarizers may take together. */
   readonly limitMs: number;
 }

@@ -2,13 +2,17 @@ import { formatName } from "../../assembly/body/render-context.js";
 import { validateBody } from "../../assembly/body/validate-body.js";
 import { buildContext } from "../../assembly/build-context.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
-import { reportOverflow } from "../../compaction/jobs/report-overflow.js";
-import { AssemblyServiceDefinition } from "../../contract/gen/quire/v1/assembly_service.js";
+import { type Overflow, reportOverflow } from "../../compaction/jobs/report-overflow.js";
+import {
+  AssemblyServiceDefinition,
+  type ReportOverflowRequest,
+} from "../../contract/gen/quire/v1/assembly_service.js";
 import { countTexts } from "../../models/count-texts.js";
 import { listModels } from "../../models/list-models.js";
 import { cacheReport } from "../../receipts/cache-report.js";
 import { compareReceipts } from "../../receipts/compare.js";
 import { readReceipt } from "../../receipts/find-receipt.js";
+import { readOverflow } from "../../rendering/read-overflow.js";
 import { paged } from "../paged.js";
 import { type Service, service } from "../service.js";
 import { assembleResponses } from "./assemble-responses.js";
@@ -16,14 +20,24 @@ import { replayedContext, withBody } from "./context-with-body.js";
 
 const defaultTurns = 20;
 
+/** What the caller says counts for more than what its provider's words do. */
+function overflowOf({ assemblyId, reportedTokens, limitTokens, errorBody }: ReportOverflowRequest): Overflow {
+  const read = readOverflow(errorBody);
+  return {
+    assemblyId: assemblyId!,
+    limitTokens: limitTokens ?? read.limitTokens,
+    contextTokens: reportedTokens || read.contextTokens,
+  };
+}
+
 /** AssemblyService: each RPC is one command of the assembly. */
 export function assemblyService(assembly: AssemblyDeps): Service<AssemblyServiceDefinition> {
   return service(AssemblyServiceDefinition, {
     assemble: (request, call) => assembleResponses(assembly, request.context!, call),
     buildContext: async ({ context, includeCandidates }, { tenantId, ...limits }) =>
       withBody(await buildContext(assembly, tenantId, context!, limits, includeCandidates)),
-    reportOverflow: ({ assemblyId }, { key, ...limits }) =>
-      reportOverflow(assembly.compaction, key, assemblyId!, limits),
+    reportOverflow: (request, { key, ...limits }) =>
+      reportOverflow(assembly.compaction, key, overflowOf(request), limits),
     getReceipt: async ({ assemblyId }, { tenantId }) => ({
       receipt: await readReceipt(assembly.receipts, tenantId, assemblyId!),
     }),

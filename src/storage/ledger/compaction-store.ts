@@ -1,8 +1,7 @@
-import { CompactionTrigger } from "../../domain/compaction.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentWrite, replayAnswer, type WriteKey } from "../stored-answers.js";
-import { type CompactionRow, compactionShape } from "./rows.js";
+import { type CompactionRow, compactionShape, type SessionRow } from "./rows.js";
 import type { ThreadSegment } from "./thread-store.js";
 import { erasureLock } from "./write-turns.js";
 
@@ -13,7 +12,7 @@ export type CompactionOutcome =
   | { readonly kind: "superseded"; readonly row: CompactionRow | undefined }
   /** The turn that it hangs off was erased, or the session. */
   | { readonly kind: "anchorGone" }
-  /** This turn had its recovery already. */
+  /** This model call had its recovery already. */
   | { readonly kind: "recoveredBefore" };
 
 /** The thread that a compaction is for: the runs of its turns, and the open turn at its end, if it has one. */
@@ -22,16 +21,10 @@ export interface CompactedThread {
   readonly activeTurn: { readonly id: string } | undefined;
 }
 
-/** A turn that a compaction hangs off. */
-export interface FinishedOrOpen {
-  readonly tenantId: string;
-  readonly id: string;
-  readonly completedUs: bigint | null;
-}
-
 const lockThread =
   "SELECT pg_advisory_xact_lock(hashtextextended('quire-compaction/' || CAST($1 AS TEXT), 0))";
 const lockAnchor = "SELECT 1 FROM turns WHERE tenant_id = $1 AND id = $2 FOR SHARE";
+const lockSession = "SELECT 1 FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
 const selectCompaction = `SELECT ${compactionShape.columnList} FROM compactions WHERE tenant_id = ?`;
 /** Made once: long texts are slow to compare. */
@@ -88,32 +81,43 @@ export class CompactionStore {
     return stored && replayAnswer(key, stored);
   }
 
-  /** Whether the turn that is being made had its recovery from an overflow: while it is open itself, or under its parent. */
-  async wasRecovered(sessionId: string, turn: FinishedOrOpen): Promise<boolean> {
-    return this.reading(() => wasRecovered(this.database.reader, sessionId, turn));
+  /** How many recoveries a session's model calls had that are called so or begin so; they hang off one of these turns. */
+  async recoveries(
+    tenantId: string,
+    sessionId: string,
+    anchorTurnIds: readonly string[],
+    call: string | { readonly startsWith: string },
+  ): Promise<number> {
+    const where = { tenantId, sessionId, anchorTurnId: { in: [...anchorTurnIds] }, recoveredCall: call };
+    return this.reading(() => this.database.reader.compaction.count({ where }));
   }
 
-  /** Writes a compaction if the thread still has the one that it was made on top of. */
+  /** Writes a compaction if the thread still has the one that it was made on top of; with it, a limit that the session is told of. */
   async write<Answer>(
     key: WriteKey<Answer>,
     row: CompactionRow,
     thread: CompactedThread,
     answer: (outcome: CompactionOutcome) => Answer,
+    told?: (session: SessionRow) => Partial<SessionRow>,
   ): Promise<Answer> {
     return this.locked(key, row, async (tx) => {
       const anchor = await tx.turn.findUnique({
         where: { tenantId_id: { tenantId: row.tenantId, id: row.anchorTurnId } },
       });
-      const session = await tx.session.count({ where: { tenantId: row.tenantId, id: row.sessionId } });
-      if (!anchor || session === 0) return answer({ kind: "anchorGone" });
-      const isRecovery = row.trigger === CompactionTrigger.OVERFLOW_RECOVERY;
-      if (isRecovery && (await wasRecovered(tx, row.sessionId, anchor)))
+      const { tenantId, sessionId, recoveredCall } = row;
+      if (told && this.database.dialect === "postgresql")
+        await tx.$executeRawUnsafe(lockSession, tenantId, sessionId);
+      const session = await tx.session.findUnique({ where: { tenantId_id: { tenantId, id: sessionId } } });
+      if (!anchor || !session) return answer({ kind: "anchorGone" });
+      const again = { tenantId, sessionId, anchorTurnId: anchor.id, recoveredCall };
+      if (recoveredCall !== null && (await tx.compaction.count({ where: again })) > 0)
         return answer({ kind: "recoveredBefore" });
       const current = await latestIn(tx, row.tenantId, thread);
       if ((current?.id ?? null) !== row.previousId) return answer({ kind: "superseded", row: current });
       // An open turn may have been finished meanwhile.
       const placed = { ...row, branchId: anchor.branchId, depth: anchor.depth };
       await tx.compaction.create({ data: placed });
+      if (told) await tx.session.updateMany({ where: { tenantId, id: sessionId }, data: told(session) });
       return answer({ kind: "written", row: placed });
     });
   }
@@ -199,18 +203,6 @@ export function noKey<Answer>(tenantId: string): WriteKey<Answer> {
       throw new Error("nothing was stored under an empty request id");
     },
   };
-}
-
-async function wasRecovered(
-  client: PrismaTransaction,
-  sessionId: string,
-  { tenantId, id, completedUs }: FinishedOrOpen,
-): Promise<boolean> {
-  const trigger = CompactionTrigger.OVERFLOW_RECOVERY;
-  // What a finished turn needed while it was open is no recovery of the turn after it.
-  const since = completedUs === null ? {} : { createdUs: { gte: completedUs } };
-  const where = { tenantId, sessionId, anchorTurnId: id, trigger, ...since };
-  return (await client.compaction.count({ where })) > 0;
 }
 
 /** The same as `latest`, inside a transaction. */

@@ -35,7 +35,7 @@ export type SessionHead = Pick<
 /** What an assembly needs to know of a session beside its thread. */
 export type SessionMemory = Pick<
   SessionRow,
-  "id" | "task" | "defaultsJson" | "toolsJson" | "parentSessionId" | "parentTurnId"
+  "id" | "task" | "defaultsJson" | "toolsJson" | "parentSessionId" | "parentTurnId" | "reportedLimitsJson"
 >;
 
 type Kind = "text" | "int" | "bigint" | "bytes";
@@ -117,6 +117,7 @@ export const sessionMemoryShape = new TableShape<SessionMemory>("sessions", [
   ["toolsJson", "tools_json", "text"],
   ["parentSessionId", "parent_session_id", "text"],
   ["parentTurnId", "parent_turn_id", "text"],
+  ["reportedLimitsJson", "reported_limits_json", "text"],
 ]);
 
 export const sessionShape = new TableShape<SessionRow>("sessions", [
@@ -139,6 +140,7 @@ export const sessionShape = new TableShape<SessionRow>("sessions", [
   ["taskStatus", "task_status", "text"],
   ["defaultsJson", "defaults_json", "text"],
   ["toolsJson", "tools_json", "text"],
+  ["reportedLimitsJson", "reported_limits_json", "text"],
   ["createdUs", "created_us", "bigint"],
   ["updatedUs", "updated_us", "bigint"],
 ]);
@@ -250,6 +252,7 @@ export const compactionShape = new TableShape<CompactionRow>("compactions", [
   ["id", "id", "text"],
   ["sessionId", "session_id", "text"],
   ["anchorTurnId", "anchor_turn_id", "text"],
+  ["recoveredCall", "recovered_call", "text"],
   ["branchId", "branch_id", "text"],
   ["depth", "depth", "int"],
   ["previousId", "previous_id", "text"],

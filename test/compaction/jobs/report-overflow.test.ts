@@ -101,6 +101,25 @@ describe("ReportOverflow inside a turn", () => {
     return { label, turnId: turn!.id, looped: context(label, { activeTurnId: turn!.id }) };
   }
 
+  test("may happen for each call of a long loop, up to 16 times", async () => {
+    const { label, turnId, looped } = await looping(9);
+    const reported: string[] = [];
+    let outcome: unknown;
+    for (let round = 10; outcome === undefined && round < 300; round += 9) {
+      const { assemblyId } = (await assembleChecked(quire, looped)).completed;
+      try {
+        reported.push((await report(assemblyId)).compaction!.id);
+      } catch (error) {
+        outcome = error;
+      }
+      await expect(report(assemblyId)).rejects.toMatchObject(unrecoverable);
+      await quire.ledger.appendMessages({ turnId, messages: loop("", 9, round) });
+    }
+    expect(outcome).toMatchObject({ ...unrecoverable, metadata: { why: "turn" } });
+    expect(new Set(reported).size).toBe(16);
+    expect(await compactionsOf(quire, label)).toHaveLength(0);
+  });
+
   test("splits the open turn, once", async () => {
     const { turnId, looped } = await looping(9);
     const { compaction } = await report((await assembleChecked(quire, looped)).completed.assemblyId);
@@ -122,16 +141,21 @@ describe("ReportOverflow inside a turn", () => {
     await expect(report(again.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
   });
 
-  test("is used up by one before the turn was begun", async () => {
+  test("is used up by one before the turn was begun, until the model has answered", async () => {
     const { label, head } = await session(14);
     await report((await assembleChecked(quire, context(label))).completed.assemblyId);
     const { turn } = await quire.ledger.beginTurn({
       session: label,
       parentTurnId: head,
-      messages: loop("Go.", 5),
+      messages: [user("Go.")],
     });
-    const inside = await assembleChecked(quire, context(label, { activeTurnId: turn!.id }));
-    await expect(report(inside.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
+    const inside = () => assembleChecked(quire, context(label, { activeTurnId: turn!.id }));
+    await expect(report((await inside()).completed.assemblyId)).rejects.toMatchObject({
+      ...unrecoverable,
+      metadata: { why: "same_call" },
+    });
+    await quire.ledger.appendMessages({ turnId: turn!.id, messages: loop("", 5) });
+    await report((await inside()).completed.assemblyId);
   });
 
   test("is for the thread without the turn when that has failed", async () => {
@@ -140,5 +164,77 @@ describe("ReportOverflow inside a turn", () => {
     await quire.ledger.completeTurn({ turnId, status: TurnStatus.FAILED });
     await expect(report(assemblyId)).rejects.toMatchObject(unrecoverable);
     expect(await compactionsOf(quire, label)).toEqual([]);
+  });
+});
+
+describe("ReportOverflow with a number", () => {
+  const overflow = (assemblyId: string | undefined, more: object) =>
+    quire.assembly.reportOverflow({ assemblyId, ...more });
+  const limitsOf = async (session: string) =>
+    (await quire.ledger.getSession({ session })).session!.reportedLimits;
+  /** With the whole window of the model. */
+  const whole = (label: string) => context(label, { maxContextTokens: undefined });
+
+  test("remembers the limit for the model: later contexts keep to it, and their budget says so", async () => {
+    const { label, head } = await session(14);
+    const before = (await assembleChecked(quire, whole(label))).completed;
+    expect(before.budget!.reportedLimit).toBeUndefined();
+    const answer = await overflow(before.assemblyId, { limitTokens: 2_000 });
+    expect(answer.limitTokens).toBe(2_000);
+    expect(await limitsOf(label)).toEqual([{ model: exactModel, tokens: 2_000 }]);
+    const { budget } = (await assembleChecked(quire, whole(label))).completed;
+    expect(budget).toMatchObject({ modelLimit: 2_000, reportedLimit: 2_000, available: 1_250 });
+    expect(budget!.used!.total).toBeLessThanOrEqual(0.4 * 1_250);
+    await growSession(quire, label, [15, 40], head);
+    const grown = (await assembleChecked(quire, whole(label))).completed.budget!;
+    expect(grown.used!.total).toBeLessThanOrEqual(1_250);
+    const { session: forked } = await quire.ledger.forkSession({ session: label });
+    expect(forked!.reportedLimits).toEqual([{ model: exactModel, tokens: 2_000 }]);
+    await quire.ledger.updateSession({ session: label, forgetReportedLimits: true });
+    const after = (await assembleChecked(quire, whole(label))).completed.budget!;
+    expect(after).toMatchObject({ modelLimit: before.budget!.modelLimit, reportedLimit: undefined });
+  });
+
+  test("reads it from the provider's refusal; a text that nobody knows changes nothing else", async () => {
+    const { label } = await session(14);
+    const { assemblyId } = (await assembleChecked(quire, whole(label))).completed;
+    const message = "prompt is too long: 2200 tokens > 2000 maximum";
+    const errorBody = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } });
+    expect((await overflow(assemblyId, { errorBody })).limitTokens).toBe(2_000);
+    const other = await session(14);
+    const second = (await assembleChecked(quire, whole(other.label))).completed.assemblyId;
+    const unknown = await overflow(second, { errorBody: "Ursprungszeichenlänge überschritten" });
+    expect(unknown).toMatchObject({ compaction: { trigger: CompactionTrigger.OVERFLOW_RECOVERY } });
+    expect(unknown.limitTokens).toBeUndefined();
+  });
+
+  test("takes a count without a limit for what was too much, and cuts deeper where it was more than counted", async () => {
+    const { label } = await session(14);
+    const before = (await assembleChecked(quire, whole(label))).completed;
+    const total = before.budget!.used!.total;
+    const { compaction, limitTokens } = await overflow(before.assemblyId, { reportedTokens: total * 2 });
+    expect(limitTokens).toBe(total * 2 - 1);
+    const plain = await session(14);
+    const same = (await assembleChecked(quire, whole(plain.label))).completed;
+    const other = await overflow(same.assemblyId, { limitTokens: total * 2 - 1 });
+    expect(Number(compaction!.parameters.target_tokens)).toBeLessThan(
+      Number(other.compaction!.parameters.target_tokens),
+    );
+  });
+
+  test("is remembered where nothing is left to compact, if it is lower", async () => {
+    const { label } = await session(0);
+    await quire.ledger.recordTurn({ session: label, messages: [user("Hello."), assistant("Hello.")] });
+    const { assemblyId } = (await assembleChecked(quire, whole(label))).completed;
+    const requestId = `${label}-limit`;
+    const told = await overflow(assemblyId, { limitTokens: 3_000, requestId });
+    expect(told).toEqual({ compaction: undefined, limitTokens: 3_000 });
+    expect(await overflow(assemblyId, { limitTokens: 3_000, requestId })).toEqual(told);
+    const later = (await assembleChecked(quire, whole(label))).completed;
+    expect(later.budget!.reportedLimit).toBe(3_000);
+    await expect(overflow(later.assemblyId, { limitTokens: 3_000 })).rejects.toMatchObject({
+      ...unrecoverable,
+      metadata: { why: "nothing_left" },
+    });
   });
 });

@@ -52,6 +52,7 @@ const sessions: readonly SessionRow[] = Array.from({ length: 2_600 }, (_, at) =>
     taskStatus: isSubAgent ? (at % 100 === 0 ? "RUNNING" : "COMPLETED") : null,
     defaultsJson: null,
     toolsJson: "[]",
+    reportedLimitsJson: null,
     createdUs: 0n,
     updatedUs: 0n,
   };

@@ -1002,7 +1002,10 @@ export interface LayerUse {
  * much.
  */
 export interface TokenBudget {
-  /** model_limit is the model's window: the settings' limit for the model, or else the catalogue's. */
+  /**
+   * model_limit is the model's window: the settings' limit for the model, or else the catalogue's; or
+   * `reported_limit`, if that is lower.
+   */
   readonly modelLimit: number;
   /** reserve_response is what is kept free for the answer. */
   readonly reserveResponse: number;
@@ -1046,6 +1049,11 @@ export interface TokenBudget {
     | undefined;
   /** vocabulary is what text is counted with: "o200k_base" or "cl100k_base". */
   readonly vocabulary: string;
+  /**
+   * reported_limit is the model's limit as ReportOverflow told the session; absent when none was reported.
+   * Where it is lower, it takes the place of the window in `model_limit`.
+   */
+  readonly reportedLimit?: number | undefined;
 }
 
 /** UsedTokens are what the parts of a context use. */
@@ -2893,6 +2901,7 @@ function createBaseTokenBudget(): TokenBudget {
     calibrationVersion: 0,
     countedTokens: undefined,
     vocabulary: "",
+    reportedLimit: undefined,
   };
 }
 
@@ -2939,6 +2948,9 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     }
     if (message.vocabulary !== "") {
       writer.uint32(114).string(message.vocabulary);
+    }
+    if (message.reportedLimit !== undefined) {
+      writer.uint32(160).uint32(message.reportedLimit);
     }
     return writer;
   },
@@ -3068,6 +3080,14 @@ export const TokenBudget: MessageFns<TokenBudget> = {
             message.vocabulary = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 160) {
+              break;
+            }
+
+            message.reportedLimit = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3101,6 +3121,7 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     message.calibrationVersion = object.calibrationVersion ?? 0;
     message.countedTokens = object.countedTokens ?? undefined;
     message.vocabulary = object.vocabulary ?? "";
+    message.reportedLimit = object.reportedLimit ?? undefined;
     return message;
   },
 };

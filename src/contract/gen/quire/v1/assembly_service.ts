@@ -427,17 +427,31 @@ export interface ReportOverflowRequest {
   readonly assemblyId?:
     | string
     | undefined;
-  /**
-   * reported_tokens is how long the context was by the model's own count; 0 when it did not say. It does not
-   * change what is done.
-   */
+  /** reported_tokens is how long the context was by the model's own count; 0 when it did not say. */
   readonly reportedTokens: number;
+  /** limit_tokens is the most that the model takes, as its provider says; absent when it did not say. */
+  readonly limitTokens?:
+    | number
+    | undefined;
+  /**
+   * error_body is the provider's refusal: its JSON, or the text in it. Limit and count are read from it
+   * where the fields above leave them out, if it is one of the known texts of Anthropic, OpenAI, Gemini or
+   * servers like theirs. Any other text says nothing.
+   */
+  readonly errorBody: string;
 }
 
-/** ReportOverflowResponse holds the compaction that was made. */
+/** ReportOverflowResponse says what was done. */
 export interface ReportOverflowResponse {
-  /** compaction is what was written. It is in force for the next assembly. */
-  readonly compaction: CompactionTurn | undefined;
+  /**
+   * compaction is what was written. It is in force for the next assembly. Absent when nothing is left to
+   * compact and a lower limit was learned: the next assembly keeps to that.
+   */
+  readonly compaction:
+    | CompactionTurn
+    | undefined;
+  /** limit_tokens is the limit that the session remembers for the model now; absent when none is known. */
+  readonly limitTokens?: number | undefined;
 }
 
 /** GetReceiptRequest asks for the record of an assembly. */
@@ -1931,7 +1945,7 @@ export const BuildContextResponse: MessageFns<BuildContextResponse> = {
 };
 
 function createBaseReportOverflowRequest(): ReportOverflowRequest {
-  return { requestId: "", assemblyId: undefined, reportedTokens: 0 };
+  return { requestId: "", assemblyId: undefined, reportedTokens: 0, limitTokens: undefined, errorBody: "" };
 }
 
 export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
@@ -1944,6 +1958,12 @@ export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
     }
     if (message.reportedTokens !== 0) {
       writer.uint32(24).uint32(message.reportedTokens);
+    }
+    if (message.limitTokens !== undefined) {
+      writer.uint32(32).uint32(message.limitTokens);
+    }
+    if (message.errorBody !== "") {
+      writer.uint32(42).string(message.errorBody);
     }
     return writer;
   },
@@ -1985,6 +2005,22 @@ export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
             message.reportedTokens = reader.uint32();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.limitTokens = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.errorBody = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2005,18 +2041,23 @@ export const ReportOverflowRequest: MessageFns<ReportOverflowRequest> = {
     message.requestId = object.requestId ?? "";
     message.assemblyId = object.assemblyId ?? undefined;
     message.reportedTokens = object.reportedTokens ?? 0;
+    message.limitTokens = object.limitTokens ?? undefined;
+    message.errorBody = object.errorBody ?? "";
     return message;
   },
 };
 
 function createBaseReportOverflowResponse(): ReportOverflowResponse {
-  return { compaction: undefined };
+  return { compaction: undefined, limitTokens: undefined };
 }
 
 export const ReportOverflowResponse: MessageFns<ReportOverflowResponse> = {
   encode(message: ReportOverflowResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.compaction !== undefined) {
       CompactionTurn.encode(message.compaction, writer.uint32(10).fork()).join();
+    }
+    if (message.limitTokens !== undefined) {
+      writer.uint32(16).uint32(message.limitTokens);
     }
     return writer;
   },
@@ -2042,6 +2083,14 @@ export const ReportOverflowResponse: MessageFns<ReportOverflowResponse> = {
             message.compaction = CompactionTurn.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limitTokens = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2062,6 +2111,7 @@ export const ReportOverflowResponse: MessageFns<ReportOverflowResponse> = {
     message.compaction = (object.compaction !== undefined && object.compaction !== null)
       ? CompactionTurn.fromPartial(object.compaction)
       : undefined;
+    message.limitTokens = object.limitTokens ?? undefined;
     return message;
   },
 };
@@ -3384,11 +3434,15 @@ export const AssemblyServiceDefinition = {
     /**
      * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
      * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-     * Once per turn.
+     * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+     *
+     * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
+     * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
+     * taken as evidence of how many tokens the model makes of a text.
      *
      * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
-     * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
-     * COMPACTION_FAILED; COMPACTION_OUTDATED.
+     * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this call, the seventeenth for this turn, or
+     * nothing is left to compact and no lower limit was given); COMPACTION_FAILED; COMPACTION_OUTDATED.
      */
     reportOverflow: {
       name: "ReportOverflow",
@@ -3544,11 +3598,15 @@ export const AssemblyServiceService = {
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
    * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per turn.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   *
+   * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
+   * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
+   * taken as evidence of how many tokens the model makes of a text.
    *
    * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
-   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
-   * COMPACTION_FAILED; COMPACTION_OUTDATED.
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this call, the seventeenth for this turn, or
+   * nothing is left to compact and no lower limit was given); COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow: {
     path: "/quire.v1.AssemblyService/ReportOverflow" as const,
@@ -3694,11 +3752,15 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
    * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per turn.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   *
+   * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
+   * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
+   * taken as evidence of how many tokens the model makes of a text.
    *
    * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
-   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
-   * COMPACTION_FAILED; COMPACTION_OUTDATED.
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this call, the seventeenth for this turn, or
+   * nothing is left to compact and no lower limit was given); COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow: handleUnaryCall<ReportOverflowRequest, ReportOverflowResponse>;
   /**
@@ -3791,11 +3853,15 @@ export interface AssemblyServiceClient extends Client {
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
    * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per turn.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   *
+   * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
+   * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
+   * taken as evidence of how many tokens the model makes of a text.
    *
    * Atomic; idempotent by `request_id`. Errors: RECEIPT_NOT_FOUND; SESSION_NOT_FOUND; HEAD_MOVED (the session
-   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this turn, or nothing is left to compact);
-   * COMPACTION_FAILED; COMPACTION_OUTDATED.
+   * has moved on); OVERFLOW_UNRECOVERABLE (the second report for this call, the seventeenth for this turn, or
+   * nothing is left to compact and no lower limit was given); COMPACTION_FAILED; COMPACTION_OUTDATED.
    */
   reportOverflow(
     request: ReportOverflowRequest,

@@ -366,12 +366,13 @@ export const ErrorReason = {
    */
   SUMMARY_REFUSED: "ERROR_REASON_SUMMARY_REFUSED",
   /**
-   * OVERFLOW_UNRECOVERABLE - ERROR_REASON_OVERFLOW_UNRECOVERABLE (FAILED_PRECONDITION) means that the context was too long again for
-   * the same turn, or that nothing is left to compact. Shorten the system prompt, the tools or the event, or
-   * use a model with a larger window.
+   * OVERFLOW_UNRECOVERABLE - ERROR_REASON_OVERFLOW_UNRECOVERABLE (FAILED_PRECONDITION) means that a context was too long and cannot be
+   * made shorter; `why` is `same_call` (it was too long again for the same model call), `turn` (this turn had
+   * all its recoveries) or `nothing_left` (there is nothing left to compact). Shorten the system prompt, the
+   * tools or the event, or use a model with a larger window.
    *
    *   { "reason": "OVERFLOW_UNRECOVERABLE", "domain": "quire.v1",
-   *     "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007" } }
+   *     "metadata": { "session_id": "0198c0de-0000-7000-8000-000000000007", "why": "nothing_left" } }
    */
   OVERFLOW_UNRECOVERABLE: "ERROR_REASON_OVERFLOW_UNRECOVERABLE",
   /**

@@ -370,7 +370,11 @@ export interface UpdateSessionRequest {
     | SessionDefaults
     | undefined;
   /** task is a sub-agent's new task. It may be empty unless the sub-agent is a worker. */
-  readonly task?: string | undefined;
+  readonly task?:
+    | string
+    | undefined;
+  /** forget_reported_limits forgets all limits of models that overflows have told of. */
+  readonly forgetReportedLimits: boolean;
 }
 
 export interface UpdateSessionRequest_SetMetadataEntry {
@@ -1619,6 +1623,7 @@ function createBaseUpdateSessionRequest(): UpdateSessionRequest {
     expectedHeadTurnId: undefined,
     defaults: undefined,
     task: undefined,
+    forgetReportedLimits: false,
   };
 }
 
@@ -1656,6 +1661,9 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
     }
     if (message.task !== undefined) {
       writer.uint32(90).string(message.task);
+    }
+    if (message.forgetReportedLimits !== false) {
+      writer.uint32(96).bool(message.forgetReportedLimits);
     }
     return writer;
   },
@@ -1764,6 +1772,14 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
             message.task = reader.string();
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.forgetReportedLimits = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1802,6 +1818,7 @@ export const UpdateSessionRequest: MessageFns<UpdateSessionRequest> = {
       ? SessionDefaults.fromPartial(object.defaults)
       : undefined;
     message.task = object.task ?? undefined;
+    message.forgetReportedLimits = object.forgetReportedLimits ?? false;
     return message;
   },
 };

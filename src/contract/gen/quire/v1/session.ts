@@ -212,12 +212,24 @@ export interface Session {
    * defaults are what the session's assemblies use where their request does not say; absent when the session
    * remembers nothing. ListSessions leaves `defaults.tools` out.
    */
-  readonly defaults: SessionDefaults | undefined;
+  readonly defaults:
+    | SessionDefaults
+    | undefined;
+  /** reported_limits are the limits of models as ReportOverflow told them. */
+  readonly reportedLimits: readonly ReportedLimit[];
 }
 
 export interface Session_MetadataEntry {
   readonly key: string;
   readonly value: string;
+}
+
+/** ReportedLimit is how much a model takes, as its provider said when it refused a context. */
+export interface ReportedLimit {
+  /** model is the name of the model, as it was given in the request or by session or capsule. */
+  readonly model: string;
+  /** tokens is the most that it takes. */
+  readonly tokens: number;
 }
 
 /**
@@ -343,6 +355,7 @@ function createBaseSession(): Session {
     createTime: undefined,
     updateTime: undefined,
     defaults: undefined,
+    reportedLimits: [],
   };
 }
 
@@ -386,6 +399,9 @@ export const Session: MessageFns<Session> = {
     }
     if (message.defaults !== undefined) {
       SessionDefaults.encode(message.defaults, writer.uint32(106).fork()).join();
+    }
+    for (const v of message.reportedLimits) {
+      ReportedLimit.encode(v!, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -510,6 +526,14 @@ export const Session: MessageFns<Session> = {
             message.defaults = SessionDefaults.decode(reader, reader.uint32());
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.reportedLimits.push(ReportedLimit.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -552,6 +576,7 @@ export const Session: MessageFns<Session> = {
     message.defaults = (object.defaults !== undefined && object.defaults !== null)
       ? SessionDefaults.fromPartial(object.defaults)
       : undefined;
+    message.reportedLimits = object.reportedLimits?.map((e) => ReportedLimit.fromPartial(e)) || [];
     return message;
   },
 };
@@ -619,6 +644,73 @@ export const Session_MetadataEntry: MessageFns<Session_MetadataEntry> = {
     const message = createBaseSession_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseReportedLimit(): ReportedLimit {
+  return { model: "", tokens: 0 };
+}
+
+export const ReportedLimit: MessageFns<ReportedLimit> = {
+  encode(message: ReportedLimit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.model !== "") {
+      writer.uint32(10).string(message.model);
+    }
+    if (message.tokens !== 0) {
+      writer.uint32(16).uint32(message.tokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportedLimit {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportedLimit() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.model = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.tokens = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportedLimit>): ReportedLimit {
+    return ReportedLimit.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportedLimit>): ReportedLimit {
+    const message = createBaseReportedLimit() as any;
+    message.model = object.model ?? "";
+    message.tokens = object.tokens ?? 0;
     return message;
   },
 };

@@ -2534,6 +2534,7 @@ export const SessionScalarFieldEnum = {
   taskStatus: 'taskStatus',
   defaultsJson: 'defaultsJson',
   toolsJson: 'toolsJson',
+  reportedLimitsJson: 'reportedLimitsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const
@@ -2672,6 +2673,7 @@ export const CompactionScalarFieldEnum = {
   id: 'id',
   sessionId: 'sessionId',
   anchorTurnId: 'anchorTurnId',
+  recoveredCall: 'recoveredCall',
   branchId: 'branchId',
   depth: 'depth',
   previousId: 'previousId',

@@ -150,6 +150,7 @@ export const SessionScalarFieldEnum = {
   taskStatus: 'taskStatus',
   defaultsJson: 'defaultsJson',
   toolsJson: 'toolsJson',
+  reportedLimitsJson: 'reportedLimitsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const
@@ -288,6 +289,7 @@ export const CompactionScalarFieldEnum = {
   id: 'id',
   sessionId: 'sessionId',
   anchorTurnId: 'anchorTurnId',
+  recoveredCall: 'recoveredCall',
   branchId: 'branchId',
   depth: 'depth',
   previousId: 'previousId',

@@ -59,6 +59,7 @@ export type CompactionMinAggregateOutputType = {
   id: string | null
   sessionId: string | null
   anchorTurnId: string | null
+  recoveredCall: string | null
   branchId: string | null
   depth: number | null
   previousId: string | null
@@ -92,6 +93,7 @@ export type CompactionMaxAggregateOutputType = {
   id: string | null
   sessionId: string | null
   anchorTurnId: string | null
+  recoveredCall: string | null
   branchId: string | null
   depth: number | null
   previousId: string | null
@@ -125,6 +127,7 @@ export type CompactionCountAggregateOutputType = {
   id: number
   sessionId: number
   anchorTurnId: number
+  recoveredCall: number
   branchId: number
   depth: number
   previousId: number
@@ -188,6 +191,7 @@ export type CompactionMinAggregateInputType = {
   id?: true
   sessionId?: true
   anchorTurnId?: true
+  recoveredCall?: true
   branchId?: true
   depth?: true
   previousId?: true
@@ -221,6 +225,7 @@ export type CompactionMaxAggregateInputType = {
   id?: true
   sessionId?: true
   anchorTurnId?: true
+  recoveredCall?: true
   branchId?: true
   depth?: true
   previousId?: true
@@ -254,6 +259,7 @@ export type CompactionCountAggregateInputType = {
   id?: true
   sessionId?: true
   anchorTurnId?: true
+  recoveredCall?: true
   branchId?: true
   depth?: true
   previousId?: true
@@ -374,6 +380,7 @@ export type CompactionGroupByOutputType = {
   id: string
   sessionId: string
   anchorTurnId: string
+  recoveredCall: string | null
   branchId: string | null
   depth: number | null
   previousId: string | null
@@ -430,6 +437,7 @@ export type CompactionWhereInput = {
   id?: Prisma.StringFilter<"Compaction"> | string
   sessionId?: Prisma.StringFilter<"Compaction"> | string
   anchorTurnId?: Prisma.StringFilter<"Compaction"> | string
+  recoveredCall?: Prisma.StringNullableFilter<"Compaction"> | string | null
   branchId?: Prisma.StringNullableFilter<"Compaction"> | string | null
   depth?: Prisma.IntNullableFilter<"Compaction"> | number | null
   previousId?: Prisma.StringNullableFilter<"Compaction"> | string | null
@@ -463,6 +471,7 @@ export type CompactionOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   anchorTurnId?: Prisma.SortOrder
+  recoveredCall?: Prisma.SortOrderInput | Prisma.SortOrder
   branchId?: Prisma.SortOrderInput | Prisma.SortOrder
   depth?: Prisma.SortOrderInput | Prisma.SortOrder
   previousId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -500,6 +509,7 @@ export type CompactionWhereUniqueInput = Prisma.AtLeast<{
   id?: Prisma.StringFilter<"Compaction"> | string
   sessionId?: Prisma.StringFilter<"Compaction"> | string
   anchorTurnId?: Prisma.StringFilter<"Compaction"> | string
+  recoveredCall?: Prisma.StringNullableFilter<"Compaction"> | string | null
   branchId?: Prisma.StringNullableFilter<"Compaction"> | string | null
   depth?: Prisma.IntNullableFilter<"Compaction"> | number | null
   previousId?: Prisma.StringNullableFilter<"Compaction"> | string | null
@@ -533,6 +543,7 @@ export type CompactionOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   anchorTurnId?: Prisma.SortOrder
+  recoveredCall?: Prisma.SortOrderInput | Prisma.SortOrder
   branchId?: Prisma.SortOrderInput | Prisma.SortOrder
   depth?: Prisma.SortOrderInput | Prisma.SortOrder
   previousId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -574,6 +585,7 @@ export type CompactionScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
   sessionId?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
   anchorTurnId?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
+  recoveredCall?: Prisma.StringNullableWithAggregatesFilter<"Compaction"> | string | null
   branchId?: Prisma.StringNullableWithAggregatesFilter<"Compaction"> | string | null
   depth?: Prisma.IntNullableWithAggregatesFilter<"Compaction"> | number | null
   previousId?: Prisma.StringNullableWithAggregatesFilter<"Compaction"> | string | null
@@ -607,6 +619,7 @@ export type CompactionCreateInput = {
   id: string
   sessionId: string
   anchorTurnId: string
+  recoveredCall?: string | null
   branchId?: string | null
   depth?: number | null
   previousId?: string | null
@@ -640,6 +653,7 @@ export type CompactionUncheckedCreateInput = {
   id: string
   sessionId: string
   anchorTurnId: string
+  recoveredCall?: string | null
   branchId?: string | null
   depth?: number | null
   previousId?: string | null
@@ -673,6 +687,7 @@ export type CompactionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   anchorTurnId?: Prisma.StringFieldUpdateOperationsInput | string
+  recoveredCall?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   branchId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   depth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   previousId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -706,6 +721,7 @@ export type CompactionUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   anchorTurnId?: Prisma.StringFieldUpdateOperationsInput | string
+  recoveredCall?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   branchId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   depth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   previousId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -739,6 +755,7 @@ export type CompactionCreateManyInput = {
   id: string
   sessionId: string
   anchorTurnId: string
+  recoveredCall?: string | null
   branchId?: string | null
   depth?: number | null
   previousId?: string | null
@@ -772,6 +789,7 @@ export type CompactionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   anchorTurnId?: Prisma.StringFieldUpdateOperationsInput | string
+  recoveredCall?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   branchId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   depth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   previousId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -805,6 +823,7 @@ export type CompactionUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   anchorTurnId?: Prisma.StringFieldUpdateOperationsInput | string
+  recoveredCall?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   branchId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   depth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   previousId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -843,6 +862,7 @@ export type CompactionCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   anchorTurnId?: Prisma.SortOrder
+  recoveredCall?: Prisma.SortOrder
   branchId?: Prisma.SortOrder
   depth?: Prisma.SortOrder
   previousId?: Prisma.SortOrder
@@ -890,6 +910,7 @@ export type CompactionMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   anchorTurnId?: Prisma.SortOrder
+  recoveredCall?: Prisma.SortOrder
   branchId?: Prisma.SortOrder
   depth?: Prisma.SortOrder
   previousId?: Prisma.SortOrder
@@ -923,6 +944,7 @@ export type CompactionMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   anchorTurnId?: Prisma.SortOrder
+  recoveredCall?: Prisma.SortOrder
   branchId?: Prisma.SortOrder
   depth?: Prisma.SortOrder
   previousId?: Prisma.SortOrder
@@ -972,6 +994,7 @@ export type CompactionSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   id?: boolean
   sessionId?: boolean
   anchorTurnId?: boolean
+  recoveredCall?: boolean
   branchId?: boolean
   depth?: boolean
   previousId?: boolean
@@ -1005,6 +1028,7 @@ export type CompactionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   id?: boolean
   sessionId?: boolean
   anchorTurnId?: boolean
+  recoveredCall?: boolean
   branchId?: boolean
   depth?: boolean
   previousId?: boolean
@@ -1038,6 +1062,7 @@ export type CompactionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   id?: boolean
   sessionId?: boolean
   anchorTurnId?: boolean
+  recoveredCall?: boolean
   branchId?: boolean
   depth?: boolean
   previousId?: boolean
@@ -1071,6 +1096,7 @@ export type CompactionSelectScalar = {
   id?: boolean
   sessionId?: boolean
   anchorTurnId?: boolean
+  recoveredCall?: boolean
   branchId?: boolean
   depth?: boolean
   previousId?: boolean
@@ -1099,7 +1125,7 @@ export type CompactionSelectScalar = {
   appliedUs?: boolean
 }
 
-export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "wordsJson" | "createdUs" | "appliedUs", ExtArgs["result"]["compaction"]>
+export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "recoveredCall" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "wordsJson" | "createdUs" | "appliedUs", ExtArgs["result"]["compaction"]>
 
 export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Compaction"
@@ -1109,6 +1135,10 @@ export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.Internal
     id: string
     sessionId: string
     anchorTurnId: string
+    /**
+     * The model call whose context was too long: an open turn and its number of messages, or the turn that it was to follow.
+     */
+    recoveredCall: string | null
     branchId: string | null
     depth: number | null
     previousId: string | null
@@ -1571,6 +1601,7 @@ export interface CompactionFieldRefs {
   readonly id: Prisma.FieldRef<"Compaction", 'String'>
   readonly sessionId: Prisma.FieldRef<"Compaction", 'String'>
   readonly anchorTurnId: Prisma.FieldRef<"Compaction", 'String'>
+  readonly recoveredCall: Prisma.FieldRef<"Compaction", 'String'>
   readonly branchId: Prisma.FieldRef<"Compaction", 'String'>
   readonly depth: Prisma.FieldRef<"Compaction", 'Int'>
   readonly previousId: Prisma.FieldRef<"Compaction", 'String'>

@@ -62,6 +62,7 @@ export type SessionMinAggregateOutputType = {
   taskStatus: string | null
   defaultsJson: string | null
   toolsJson: string | null
+  reportedLimitsJson: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -86,6 +87,7 @@ export type SessionMaxAggregateOutputType = {
   taskStatus: string | null
   defaultsJson: string | null
   toolsJson: string | null
+  reportedLimitsJson: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -110,6 +112,7 @@ export type SessionCountAggregateOutputType = {
   taskStatus: number
   defaultsJson: number
   toolsJson: number
+  reportedLimitsJson: number
   createdUs: number
   updatedUs: number
   _all: number
@@ -152,6 +155,7 @@ export type SessionMinAggregateInputType = {
   taskStatus?: true
   defaultsJson?: true
   toolsJson?: true
+  reportedLimitsJson?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -176,6 +180,7 @@ export type SessionMaxAggregateInputType = {
   taskStatus?: true
   defaultsJson?: true
   toolsJson?: true
+  reportedLimitsJson?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -200,6 +205,7 @@ export type SessionCountAggregateInputType = {
   taskStatus?: true
   defaultsJson?: true
   toolsJson?: true
+  reportedLimitsJson?: true
   createdUs?: true
   updatedUs?: true
   _all?: true
@@ -311,6 +317,7 @@ export type SessionGroupByOutputType = {
   taskStatus: string | null
   defaultsJson: string | null
   toolsJson: string | null
+  reportedLimitsJson: string | null
   createdUs: bigint
   updatedUs: bigint
   _count: SessionCountAggregateOutputType | null
@@ -358,6 +365,7 @@ export type SessionWhereInput = {
   taskStatus?: Prisma.StringNullableFilter<"Session"> | string | null
   defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  reportedLimitsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }
@@ -382,6 +390,7 @@ export type SessionOrderByWithRelationInput = {
   taskStatus?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  reportedLimitsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -411,6 +420,7 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   taskStatus?: Prisma.StringNullableFilter<"Session"> | string | null
   defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  reportedLimitsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }, "tenantId_id" | "tenantId_label">
@@ -435,6 +445,7 @@ export type SessionOrderByWithAggregationInput = {
   taskStatus?: Prisma.SortOrderInput | Prisma.SortOrder
   defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  reportedLimitsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
@@ -467,6 +478,7 @@ export type SessionScalarWhereWithAggregatesInput = {
   taskStatus?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   defaultsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  reportedLimitsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
 }
@@ -491,6 +503,7 @@ export type SessionCreateInput = {
   taskStatus?: string | null
   defaultsJson?: string | null
   toolsJson?: string | null
+  reportedLimitsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -515,6 +528,7 @@ export type SessionUncheckedCreateInput = {
   taskStatus?: string | null
   defaultsJson?: string | null
   toolsJson?: string | null
+  reportedLimitsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -539,6 +553,7 @@ export type SessionUpdateInput = {
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -563,6 +578,7 @@ export type SessionUncheckedUpdateInput = {
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -587,6 +603,7 @@ export type SessionCreateManyInput = {
   taskStatus?: string | null
   defaultsJson?: string | null
   toolsJson?: string | null
+  reportedLimitsJson?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -611,6 +628,7 @@ export type SessionUpdateManyMutationInput = {
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -635,6 +653,7 @@ export type SessionUncheckedUpdateManyInput = {
   taskStatus?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -669,6 +688,7 @@ export type SessionCountOrderByAggregateInput = {
   taskStatus?: Prisma.SortOrder
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
+  reportedLimitsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -701,6 +721,7 @@ export type SessionMaxOrderByAggregateInput = {
   taskStatus?: Prisma.SortOrder
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
+  reportedLimitsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -725,6 +746,7 @@ export type SessionMinOrderByAggregateInput = {
   taskStatus?: Prisma.SortOrder
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
+  reportedLimitsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -763,6 +785,7 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   taskStatus?: boolean
   defaultsJson?: boolean
   toolsJson?: boolean
+  reportedLimitsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -787,6 +810,7 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   taskStatus?: boolean
   defaultsJson?: boolean
   toolsJson?: boolean
+  reportedLimitsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -811,6 +835,7 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   taskStatus?: boolean
   defaultsJson?: boolean
   toolsJson?: boolean
+  reportedLimitsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -835,11 +860,12 @@ export type SessionSelectScalar = {
   taskStatus?: boolean
   defaultsJson?: boolean
   toolsJson?: boolean
+  reportedLimitsJson?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "defaultsJson" | "toolsJson" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "defaultsJson" | "toolsJson" | "reportedLimitsJson" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
 
 export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Session"
@@ -876,6 +902,10 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The tools that it brings to them.
      */
     toolsJson: string | null
+    /**
+     * The limits of models that overflows told of: tokens by the model's name.
+     */
+    reportedLimitsJson: string | null
     createdUs: bigint
     updatedUs: bigint
   }, ExtArgs["result"]["session"]>
@@ -1320,6 +1350,7 @@ export interface SessionFieldRefs {
   readonly taskStatus: Prisma.FieldRef<"Session", 'String'>
   readonly defaultsJson: Prisma.FieldRef<"Session", 'String'>
   readonly toolsJson: Prisma.FieldRef<"Session", 'String'>
+  readonly reportedLimitsJson: Prisma.FieldRef<"Session", 'String'>
   readonly createdUs: Prisma.FieldRef<"Session", 'BigInt'>
   readonly updatedUs: Prisma.FieldRef<"Session", 'BigInt'>
 }

@@ -2531,6 +2531,7 @@ export const SessionScalarFieldEnum = {
   taskStatus: 'taskStatus',
   defaultsJson: 'defaultsJson',
   toolsJson: 'toolsJson',
+  reportedLimitsJson: 'reportedLimitsJson',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const
@@ -2669,6 +2670,7 @@ export const CompactionScalarFieldEnum = {
   id: 'id',
   sessionId: 'sessionId',
   anchorTurnId: 'anchorTurnId',
+  recoveredCall: 'recoveredCall',
   branchId: 'branchId',
   depth: 'depth',
   previousId: 'previousId',
