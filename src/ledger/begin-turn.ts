@@ -5,6 +5,7 @@ import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { type Answered, withAnswered } from "./model-answer.js";
 import {
   type AnsweredAssembly,
   draftMessages,
@@ -20,7 +21,7 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface BeginTurn extends NewTurn {
+export interface BeginTurn extends NewTurn, Answered {
   readonly details: TurnDetails | undefined;
   readonly messages: readonly Message[];
   readonly abandonOpenItems: boolean;
@@ -45,7 +46,7 @@ export async function beginTurn(
   command: BeginTurn,
   signal?: AbortSignal,
 ): Promise<BegunTurn> {
-  const located = locate(command.messages, "messages");
+  const located = withAnswered(locate(command.messages, "messages"), command);
   const draft = await draftMessages(deps, located, signal);
   const turnId = deps.ids.next();
   return deps.writer.write({

@@ -7,7 +7,7 @@ import type { WriteKey } from "../storage/stored-answers.js";
 import type { BeginTurn, BegunTurn } from "./begin-turn.js";
 import { checkEnd, extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
-import { type Answered, endOf, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
+import { endOf, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
 import { reportedCalls, withCalls } from "./model-calls.js";
 import {
   draftMessages,
@@ -24,7 +24,7 @@ import {
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
-export interface RecordTurn extends BeginTurn, Answered {
+export interface RecordTurn extends BeginTurn {
   readonly result: AgentResult | undefined;
   readonly status: TurnStatus;
 }

@@ -32,7 +32,7 @@ import { afterCalls, afterTurn } from "./after-turn.js";
 import { callWarnings } from "./call-warnings.js";
 import { messagesWithContext, resultWithContext, turnWithContext } from "./with-context.js";
 import { withParentCapsule } from "./with-parent-capsule.js";
-import { detailsWith, readAnswering, resultWith } from "./with-response.js";
+import { detailsWith, readAnswering, resultsOf, resultWith } from "./with-response.js";
 
 const noAssembly = async () => undefined;
 
@@ -79,8 +79,11 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await recordTurn(ledger, key, command, signal), calls);
       },
-      beginTurn: async (request, { key, signal }) =>
-        beginTurn(ledger, key, await turnWithContext(assembly, key, request), signal),
+      beginTurn: async (request, { key, signal }) => {
+        const results = resultsOf(request.toolResults);
+        const command = { ...(await turnWithContext(assembly, key, request)), ...results };
+        return beginTurn(ledger, key, command, signal);
+      },
       appendMessages: async (request, { key, tenantId, signal }) => {
         const turnAssembly = assemblyOf(ledger, tenantId, request.turnId);
         const { teaches, ...read } = await readAnswering(assembly, tenantId, request, turnAssembly, signal);

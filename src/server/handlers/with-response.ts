@@ -44,7 +44,7 @@ export async function readAnswering(
   turnAssembly: () => Promise<string | undefined>,
   signal: AbortSignal,
 ): Promise<ReadAnswering> {
-  const results = toolResults.length > 0 ? { resultsMessage: resultsMessage(toolResults) } : {};
+  const results = resultsOf(toolResults);
   if (!response) return { ...results, warnings: [], provider: "", teaches: true };
   const format = formatName(response.format)!;
   const read = await readOffLoop(deps.offload, format, response, signal);
@@ -139,10 +139,12 @@ function modelAnswerOf(
   return { messages, stopReason, usage, model };
 }
 
-function resultsMessage(outputs: readonly ToolOutput[]): Message {
+/** Tools' outputs as one message, if there are any. */
+export function resultsOf(outputs: readonly ToolOutput[]): Pick<Answered, "resultsMessage"> {
+  if (outputs.length === 0) return {};
   const parts = outputs.map(({ callId, text, content, isError }): Part => {
     const pieces = text === "" ? content : [textPart(text), ...content];
     return { content: { $case: "toolResult", value: { callId, content: pieces, isError } } };
   });
-  return { ...emptyMessage, role: MessageRole.TOOL, parts };
+  return { resultsMessage: { ...emptyMessage, role: MessageRole.TOOL, parts } };
 }

@@ -1,5 +1,6 @@
 import type {
   AppendMessagesRequest,
+  BeginTurnRequest,
   CompactRequest,
   CompleteTurnRequest,
   CreateSessionRequest,
@@ -60,6 +61,8 @@ export const ledgerChecks = {
       checker.wrong("messages", "is empty, and there are no tool_results and no response: nothing to add");
     checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId);
   },
+  BeginTurnRequest: (checker: Checker, { toolResults }: BeginTurnRequest) =>
+    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId),
   CompleteTurnRequest: (checker: Checker, { toolResults }: CompleteTurnRequest) =>
     checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId),
   // Two lists together.

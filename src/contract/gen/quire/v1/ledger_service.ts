@@ -602,7 +602,11 @@ export interface BeginTurnRequest {
    */
   readonly abandonOpenItems: boolean;
   /** assembly_id is the assembly whose context the turn answers, as in RecordTurn. */
-  readonly assemblyId?: string | undefined;
+  readonly assemblyId?:
+    | string
+    | undefined;
+  /** tool_results answer calls that the parent left open. They are written first, as one TOOL message. */
+  readonly toolResults: readonly ToolOutput[];
 }
 
 /** BeginTurnResponse holds the turn that was opened. */
@@ -2998,6 +3002,7 @@ function createBaseBeginTurnRequest(): BeginTurnRequest {
     messages: [],
     abandonOpenItems: false,
     assemblyId: undefined,
+    toolResults: [],
   };
 }
 
@@ -3026,6 +3031,9 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     }
     if (message.assemblyId !== undefined) {
       writer.uint32(66).string(message.assemblyId);
+    }
+    for (const v of message.toolResults) {
+      ToolOutput.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -3107,6 +3115,14 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
             message.assemblyId = reader.string();
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.toolResults.push(ToolOutput.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3134,6 +3150,7 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     message.messages = object.messages?.map((e) => Message.fromPartial(e)) || [];
     message.abandonOpenItems = object.abandonOpenItems ?? false;
     message.assemblyId = object.assemblyId ?? undefined;
+    message.toolResults = object.toolResults?.map((e) => ToolOutput.fromPartial(e)) || [];
     return message;
   },
 };
