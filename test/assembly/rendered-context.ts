@@ -17,6 +17,12 @@ export const formats: readonly {
   { name: "gemini", format: BodyFormat.GEMINI, model: "gemini-3.8-flash" },
 ];
 
+/** The same context for another model, with the limits that it was given. */
+export function forModel(context: PartialContext, model: string): PartialContext {
+  const modelLimits = (context.settings?.modelLimits ?? []).map((limits) => ({ ...limits, model }));
+  return { ...context, model, settings: { ...context.settings, modelLimits } };
+}
+
 /** The events of an assembly, in order. */
 export async function eventsOf(
   quire: Quire,

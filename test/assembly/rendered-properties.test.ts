@@ -9,7 +9,7 @@ import { planImport } from "../../src/transcripts/import/formats.js";
 import { contextRequest, type PartialContext, putAgent } from "./agent.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { writeRandomThread } from "./random-thread.js";
-import { bodyOf, eventsOf, formats } from "./rendered-context.js";
+import { bodyOf, eventsOf, forModel, formats } from "./rendered-context.js";
 import { RichWriter } from "./rich-messages.js";
 
 /** How many bodies were looked at, for the end of the run. */
@@ -33,10 +33,10 @@ afterAll(() => quire?.close());
 
 /** Renders a context in every format, and looks at each body with its validator. */
 async function checkBodies(counts: BodyCounts, context: PartialContext): Promise<void> {
-  for (const { name, format } of formats) {
+  for (const { name, format, model } of formats) {
     let events: Awaited<ReturnType<typeof eventsOf>>;
     try {
-      events = await eventsOf(quire, { ...context, render: format });
+      events = await eventsOf(quire, { ...forModel(context, model), render: format });
     } catch (error) {
       expect((error as QuireError).reason).toBe("CONTEXT_TOO_LARGE");
       expect(error).toBeInstanceOf(QuireError);

@@ -9,7 +9,7 @@ import { failure } from "../support/server.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import { fold, heldOf } from "./fold.js";
 import { longSession, tightContext } from "./long-session.js";
-import { eventsOf, formats, parsed, renderedOf } from "./rendered-context.js";
+import { eventsOf, forModel, formats, parsed, renderedOf } from "./rendered-context.js";
 import { serveDesk } from "./served-desk.js";
 import { deskRequest, putCapsule, setUpTravelDesk } from "./travel-desk.js";
 
@@ -149,11 +149,13 @@ test("there is no body where none is asked for", async () => {
 test.each(formats)("a compacted session begins with its summary in the body of $name", async ({
   name,
   format,
+  model,
 }) => {
   const quire = await openTestQuire();
   onTestFinished(() => quire.close());
   await longSession(quire, "long", 30);
-  const rendered = await renderedOf(quire, { ...tightContext("long", 1_500), render: format });
+  const tight = forModel(tightContext("long", 1_500), model);
+  const rendered = await renderedOf(quire, { ...tight, render: format });
   expect(validateBodyBytes({ format: name, bytes: rendered.body })).toEqual([]);
   const text = rendered.body.toString();
   expect(text).toContain("[Previous conversation summary]");
@@ -163,14 +165,35 @@ test.each(formats)("a compacted session begins with its summary in the body of $
 
 test("a body over the wire is the one that a replay gives, in any format", async () => {
   const { quire } = await serveDesk();
-  for (const { format } of formats) {
+  for (const { format, model } of formats) {
     const { context: built, rendered } = await quire.assembly.buildContext({
-      context: { ...context, render: format },
+      context: { ...context, model, render: format },
     });
     const again = await quire.assembly.replayContext({ assemblyId: built!.assemblyId, render: format });
     expect(again.rendered!.hash.equals(rendered!.hash)).toBe(true);
     expect(again.rendered!.body.equals(rendered!.body)).toBe(true);
     expect(again.context!.assemblyId).toBe(built!.assemblyId);
+  }
+});
+
+test("a body for an API that does not serve the model is refused, from the start", async () => {
+  const { quire } = await serveDesk();
+  const asked = { ...context, model: "gpt-6-sol", render: BodyFormat.ANTHROPIC_MESSAGES };
+  const { reason, fields, message } = await failure(quire.assembly.buildContext({ context: asked }));
+  expect({ reason, fields }).toEqual({ reason: "INVALID_FIELD", fields: ["context.render"] });
+  expect(message).toContain("Anthropic Messages, which does not serve gpt-6-sol");
+  const { context: built } = await quire.assembly.buildContext({
+    context: { ...context, model: "gpt-6-sol" },
+  });
+  const replay = { assemblyId: built!.assemblyId, render: BodyFormat.GEMINI };
+  expect((await failure(quire.assembly.replayContext(replay))).fields).toEqual(["render"]);
+  // Chat Completions are spoken by many, and a name that nobody knows may be anybody's.
+  for (const [model, render] of [
+    ["claude-opus-5-5", BodyFormat.OPENAI_CHAT],
+    ["house-model", BodyFormat.ANTHROPIC_MESSAGES],
+  ] as const) {
+    const { rendered } = await quire.assembly.buildContext({ context: { ...context, model, render } });
+    expect(rendered!.body.toString()).toContain(model);
   }
 });
 

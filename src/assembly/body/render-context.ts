@@ -15,6 +15,7 @@ import type { CacheStage } from "../cache/plan-caching.js";
 import type { Stages } from "../plan/budget-use.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { renderPieces } from "./render-pieces.js";
+import { requireOwnModel } from "./require-own-model.js";
 import { mostJsonBytes } from "./validate-body.js";
 
 /** What of a resolved request it needs. */
@@ -61,6 +62,7 @@ export async function renderContext(
   const name = formatName(format);
   if (!name) return undefined;
   const { model, systemPrompt, tools, currentMessage, modelConfig } = context;
+  requireOwnModel(catalogue, model, format, "render");
   const { outputTokens, takesTemperature } = findModel(catalogue, model).entry;
   const rest = {
     model,

@@ -22,6 +22,7 @@ import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { OperatorOverride, OverrideText } from "../../workspace/operator-override.js";
 import type { PromptTemplates, TemplateSource } from "../../workspace/templates.js";
 import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-reader.js";
+import { requireOwnModel } from "../body/require-own-model.js";
 import { findPin, type Pin } from "./pin.js";
 import { type SettledRequest, settleRequest } from "./settle-request.js";
 
@@ -100,6 +101,7 @@ export async function resolve(
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
+  requireOwnModel(deps.catalogue, modelName, request.render, "context.render");
   const { role, task } = request;
   const nowMs = deps.clock.now();
   const { texts } = templates;

@@ -249,7 +249,11 @@ export interface ContextRequest {
   readonly runtime:
     | RuntimeFacts
     | undefined;
-  /** render asks for the provider's request body as well; UNSPECIFIED asks for none. */
+  /**
+   * render asks for the provider's request body as well; UNSPECIFIED asks for none. A body for an API that does
+   * not serve the model is refused with INVALID_FIELD; OPENAI_CHAT is taken to serve any, and a name that the
+   * catalogue does not know may be anybody's.
+   */
   readonly render: BodyFormat;
   /**
    * blocks are the labels of memory blocks that this request is about: the agent's own, or such as are shared
