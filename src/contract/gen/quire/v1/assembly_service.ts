@@ -250,9 +250,9 @@ export interface ContextRequest {
     | RuntimeFacts
     | undefined;
   /**
-   * render asks for the provider's request body as well; UNSPECIFIED asks for none. A body for an API that does
-   * not serve the model is refused with INVALID_FIELD; OPENAI_CHAT is taken to serve any, and a name that the
-   * catalogue does not know may be anybody's.
+   * render asks for the provider's request body as well; UNSPECIFIED asks for none. A body for an API that
+   * does not serve the model is refused with INVALID_FIELD; OPENAI_CHAT is taken to serve any, and a name
+   * that the catalogue does not know may be anybody's.
    */
   readonly render: BodyFormat;
   /**
