@@ -1,7 +1,5 @@
 import type { Database } from "./database.js";
-
-/** So many rows take a few milliseconds: what is deleted is overwritten, and SQLite does that in this thread. */
-const sliceRows = 50;
+import { SliceRows } from "./slice-rows.js";
 
 /** Rows of a table that are older than a time, by the column that holds it and has an index. */
 export interface OldRows {
@@ -18,12 +16,17 @@ export interface OldRows {
 export async function deleteInSlices(database: Database, rows: OldRows, stop?: AbortSignal): Promise<number> {
   const { table, column, olderThanUs } = rows;
   const key = rows.key.join(", ");
-  const text = `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${column} < ? ORDER BY ${column} LIMIT ${sliceRows})`;
+  const text = `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${column} < ? ORDER BY ${column} LIMIT ?)`;
+  // What is deleted is overwritten, and SQLite does that in this thread.
+  const slice = new SliceRows();
   let deleted = 0;
   while (!stop?.aborted) {
-    const count = await database.unsyncedWrite([{ text, args: [olderThanUs] }]);
+    const rows = slice.count;
+    const begun = performance.now();
+    const count = await database.unsyncedWrite([{ text, args: [olderThanUs, rows] }]);
+    slice.took(performance.now() - begun);
     deleted += count;
-    if (count < sliceRows) break;
+    if (count < rows) break;
     await new Promise((turn) => setImmediate(turn));
   }
   return deleted;

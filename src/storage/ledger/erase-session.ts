@@ -12,7 +12,7 @@ type Pause = ReturnType<typeof pausing>;
 
 /** So many turns are looked at, and so many deleted with their messages, by one statement: SQLite runs it in this thread. */
 const lookTurns = 500;
-const deleteRows = 50;
+const deleteRows = 16;
 
 /**
  * Removes a session and every turn that no other session reaches: neither as an ancestor of its head, nor as an ancestor of a turn
@@ -125,6 +125,7 @@ async function eraseAbove(
     const range = [tenantId, branch.id, Math.max(keptDepth, to - deleteRows), to];
     await sql.execute(deleteModelCalls, [tenantId, ...range]);
     await sql.execute(deleteRange("messages"), range);
+    await pause();
     await sql.execute(deleteRange("compactions"), range);
     turns += await sql.execute(deleteRange("turns"), range);
   }
