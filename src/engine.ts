@@ -110,7 +110,15 @@ export async function openEngine(
   });
   const capsules = createCapsules({ database, knobTable, caches, clock, ids });
   const workspaces = createWorkspaces({ database, counter, caches, clock, ids });
-  const memory = createMemory({ database, counter, caches, clock, ids });
+  const memory = createMemory({
+    database,
+    counter,
+    watchPollMs,
+    onWatchFailure: warn("watched blocks cannot be looked at; it is tried again until it works"),
+    caches,
+    clock,
+    ids,
+  });
   const receipts = new ReceiptStore(database, warn("receipts could not be written"), caches);
   const onProblem = (path: string, problem: string) =>
     logger.warn({ path, problem }, "a file of the operator is not used; the text before stays in force");
@@ -188,7 +196,9 @@ export async function openEngine(
       await ledger.watches.close();
       await compactor.close();
       await ledger.writer.idle();
+      memory.watches.close();
       await memory.writer.idle();
+      await memory.checkingThread.close();
       await receipts.flush();
       await calibrator.flush();
       await counter.close();

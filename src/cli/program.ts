@@ -11,6 +11,7 @@ import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { exportCommand } from "./commands/export.js";
 import { importCommand } from "./commands/import.js";
+import { memoryCommand } from "./commands/memory.js";
 import { modelsCommand } from "./commands/models.js";
 import { examples } from "./commands/options.js";
 import { receiptCommand } from "./commands/receipt.js";
@@ -45,6 +46,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     compactCommand(terminal),
     capsuleCommand(terminal),
     workspaceCommand(terminal),
+    memoryCommand(terminal),
     assembleCommand(terminal),
     receiptCommand(terminal),
     cacheCommand(terminal),

@@ -10,6 +10,7 @@ import {
 } from "./gen/quire/v1/assembly_service.js";
 import { Capsule, CapsuleBody } from "./gen/quire/v1/capsule.js";
 import { CompactionTurn } from "./gen/quire/v1/compaction.js";
+import { Block, BlockRevision } from "./gen/quire/v1/memory.js";
 import { Message } from "./gen/quire/v1/message.js";
 import { Session } from "./gen/quire/v1/session.js";
 import { Turn } from "./gen/quire/v1/turn.js";
@@ -61,3 +62,5 @@ export const cacheReportJson = codec<GetCacheReportResponse>(
 export const workspaceJson = codec<Workspace>("Workspace", Workspace);
 export const snapshotJson = codec<CapabilitySnapshot>("CapabilitySnapshot", CapabilitySnapshot);
 export const toolsetJson = codec<Toolset>("Toolset", Toolset);
+export const blockJson = codec<Block>("Block", Block);
+export const blockRevisionJson = codec<BlockRevision>("BlockRevision", BlockRevision);

@@ -59,6 +59,7 @@ export const reasons = [
   "REVISION_NOT_FOUND",
   "SHARE_NOT_FOUND",
   "ARCHIVAL_NOT_FOUND",
+  "UPDATE_REFUSED",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

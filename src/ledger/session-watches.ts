@@ -1,11 +1,11 @@
 import type { HeadMove } from "../domain/session.js";
 import type { HeadLog } from "../storage/ledger/head-log.js";
+import { WatchPoll } from "../storage/watch-poll.js";
 import { limitReached, limits } from "./limits.js";
 import { maxTail, SessionFeed } from "./session-feed.js";
 import { SessionWatch } from "./session-watch.js";
 import { viewHeadMove } from "./views.js";
 import { WakeQueue } from "./wake-queue.js";
-import { WatchPoll } from "./watch-poll.js";
 
 export interface SessionWatchesOptions {
   readonly pollMs: number;

@@ -1,12 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { Caches } from "../domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
+import { ThrowawayThread } from "../offload/throwaway-thread.js";
 import type { Database } from "../storage/database.js";
 import { BlockStore } from "../storage/memory/block-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { BlockReader } from "./block-reader.js";
 import { BlockWriter } from "./blocks/block-writer.js";
 import { DocumentCache } from "./document/document-cache.js";
+import { BlockWatches } from "./watch/block-watches.js";
 
 /** What the commands on memory work with. */
 export interface MemoryDeps {
@@ -15,6 +17,9 @@ export interface MemoryDeps {
   readonly reader: BlockReader;
   readonly documents: DocumentCache;
   readonly counter: TokenCounter;
+  readonly watches: BlockWatches;
+  /** Where clients' updates are looked at. */
+  readonly checkingThread: ThrowawayThread;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -22,10 +27,15 @@ export interface MemoryDeps {
 export interface MemoryOptions {
   readonly database: Database;
   readonly counter: TokenCounter;
+  readonly watchPollMs?: number;
+  readonly onWatchFailure?: (error: unknown) => void;
   readonly caches?: Caches;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
+
+/** No update that is in order takes nearly as long. */
+const checkTimeoutMs = 20_000;
 
 /** What the commands on memory need, on one database. */
 export function createMemory(options: MemoryOptions): MemoryDeps {
@@ -33,7 +43,11 @@ export function createMemory(options: MemoryOptions): MemoryDeps {
   const store = new BlockStore(database);
   const documents = new DocumentCache(caches, serverPeer());
   const writer = new BlockWriter({ store, documents, counter, clock });
-  return { store, writer, reader: new BlockReader(database, caches), documents, counter, clock, ids };
+  const reader = new BlockReader(database, caches);
+  const checkingThread = new ThrowawayThread(checkTimeoutMs);
+  const { watchPollMs: pollMs = 1_000, onWatchFailure: onFailure = () => undefined } = options;
+  const watches = new BlockWatches(store, writer, { pollMs, onFailure });
+  return { store, writer, reader, documents, watches, counter, checkingThread, clock, ids };
 }
 
 /** Clients are given smaller ones: whatever begins with a 1 is a server's. */

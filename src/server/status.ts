@@ -65,6 +65,7 @@ export const codes: Readonly<Record<Reason, Code>> = {
   REVISION_NOT_FOUND: Code.NOT_FOUND,
   SHARE_NOT_FOUND: Code.NOT_FOUND,
   ARCHIVAL_NOT_FOUND: Code.NOT_FOUND,
+  UPDATE_REFUSED: Code.INVALID_ARGUMENT,
 };
 
 const domain = "quire.v1";

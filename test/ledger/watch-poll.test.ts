@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WatchPoll } from "../../src/ledger/watch-poll.js";
+import { WatchPoll } from "../../src/storage/watch-poll.js";
 
 test("poll: it waits longer after each failure, thirty seconds at most, and as before after a success", async () => {
   let isDown = true;

@@ -66,6 +66,10 @@ export function blockCases<Case>(
       const block = await put();
       return () => memory().unshareBlock({ block, agent: "flux" });
     }),
+    UPDATE_REFUSED: refused({ metadata: { why: "it is no Loro update" } }, async () => {
+      const block = await put();
+      return () => memory().syncBlock({ block, update: Buffer.from("nonsense") });
+    }),
     ARCHIVAL_NOT_FOUND: refused(
       { metadata: { id: noEntry } },
       async () => () => memory().deleteArchival({ id: noEntry }),

@@ -82,6 +82,7 @@ const wrongCharacter = new Map([
   // Labels, their beginnings, and the names of fields and sections.
   ["^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$", "a b"],
   ["^[\\p{L}\\p{N}_.-]*$", "a b"],
+  ["^[0-9]+$", "-1"],
   ["^[\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*$", "a:b"],
   ["^([\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*)?$", "a:b"],
 ]);

@@ -20,6 +20,7 @@ type Services = typeof services;
 export type Ledger = CallsOf<Services["ledger"], ClientCallOptions>;
 export type Capsules = CallsOf<Services["capsules"], ClientCallOptions>;
 export type Workspaces = CallsOf<Services["workspaces"], ClientCallOptions>;
+export type Memory = CallsOf<Services["memory"], ClientCallOptions>;
 export type Assembly = CallsOf<Services["assembly"], ClientCallOptions>;
 
 const defaultTimeoutMs = 60_000;
@@ -30,6 +31,7 @@ export class QuireClient {
   readonly ledger: Ledger;
   readonly capsules: Capsules;
   readonly workspaces: Workspaces;
+  readonly memory: Memory;
   readonly assembly: Assembly;
   private readonly client: Client;
 
@@ -40,6 +42,7 @@ export class QuireClient {
     this.ledger = this.bind(services.ledger);
     this.capsules = this.bind(services.capsules);
     this.workspaces = this.bind(services.workspaces);
+    this.memory = this.bind(services.memory);
     this.assembly = this.bind(services.assembly);
   }
 

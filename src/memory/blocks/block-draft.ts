@@ -16,7 +16,7 @@ import {
   type RevisionRow,
   type ShareRow,
 } from "../../storage/memory/rows.js";
-import type { BlockDocument } from "../document/block-document.js";
+import type { BlockDocument, PeerVersion } from "../document/block-document.js";
 import { textRoot } from "../document/roots.js";
 import { decodeSchema, encodeSchema } from "../memory-codec.js";
 import { type Actor, isOwn, isSystem, type Right, requireRight, weaker } from "../permissions.js";
@@ -99,6 +99,11 @@ export class BlockDraft {
     return this.open()
       .doc.getText(textRoot({ name: section }))
       .toString();
+  }
+
+  /** What somebody lacks who has this version of the document, and the version that it is at. */
+  stateSince(version: readonly PeerVersion[]): { readonly update: Buffer; readonly version: PeerVersion[] } {
+    return this.open().stateSince(version);
   }
 
   /** The document, to be changed. */

@@ -60,12 +60,12 @@ class Refused extends Error {
  */
 export class BlockWriter {
   private readonly lines = new Map<string, Line>();
-  private readonly listeners = new Set<(tenantId: string, blockId: string) => void>();
+  private readonly listeners = new Set<(tenantId: string, place: BlockPlace) => void>();
 
   constructor(private readonly deps: WriterDeps) {}
 
   /** Calls back after a block was changed. */
-  onChange(listener: (tenantId: string, blockId: string) => void): () => void {
+  onChange(listener: (tenantId: string, place: BlockPlace) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
@@ -121,8 +121,7 @@ export class BlockWriter {
       attempt.end(isStored);
       if (isStored) {
         attempt.answer();
-        if (attempt.changedId !== undefined)
-          for (const listener of this.listeners) listener(tenantId, attempt.changedId);
+        if (attempt.isChanged) for (const listener of this.listeners) listener(tenantId, place);
         open = attempt.later;
       } else if (++races > mostRaces) {
         throw new QuireError("STORAGE_UNAVAILABLE", "the block is being written to all the time; try again", {
@@ -246,16 +245,19 @@ class Attempt {
     };
   }
 
-  get changedId(): string | undefined {
-    const row = this.draft?.row;
-    return this.draft && row !== this.before ? (row ?? this.before)?.id : undefined;
+  /** Whether something was done that watchers would see. */
+  get isChanged(): boolean {
+    const draft = this.draft;
+    return (
+      draft !== undefined && (draft.row !== this.before || draft.unshared.size + draft.newShares.size > 0)
+    );
   }
 
   /** The document stays open only as it is stored. */
   end(isStored: boolean): void {
-    const { document, draft, tenantId } = this;
+    const { document, tenantId } = this;
     if (!document) return;
-    const id = draft?.row?.id;
+    const id = this.draft?.row?.id;
     if (isStored && id !== undefined) this.deps.documents.giveBack(tenantId, id, document);
     else this.deps.documents.throwAway(document);
     this.document = undefined;

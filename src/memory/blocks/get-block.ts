@@ -24,14 +24,19 @@ export async function findBlock(
 ): Promise<FoundBlock> {
   const place = placeOf(name);
   const row = await reads.find(tenantId, place);
-  const owner = { kind: place.ownerKind as OwnerKind, name: place.ownerName };
-  if (row && isOwn(actor, owner))
-    return { row, seen: { permission: row.permission as BlockPermission, isShared: false } };
-  const shares = row ? await reads.shares(tenantId, row.id) : [];
+  const seen = row && (await findSeen(reads, row, actor));
+  if (!row || !seen) throw blockNotFound(place);
+  return { row, seen };
+}
+
+/** What an actor may do to a block; undefined where it does not see it. */
+export async function findSeen(reads: BlockReads, row: BlockRow, actor: Actor): Promise<Seen | undefined> {
+  const own = row.permission as BlockPermission;
+  if (isOwn(actor, { kind: row.ownerKind as OwnerKind, name: row.ownerName }))
+    return { permission: own, isShared: false };
+  const shares = await reads.shares(row.tenantId, row.id);
   const share = shares.find(({ agent }) => agent === actor.name);
-  if (!row || !share) throw blockNotFound(place);
-  const permission = weaker(row.permission as BlockPermission, share.permission as BlockPermission);
-  return { row, seen: { permission, isShared: true } };
+  return share && { permission: weaker(own, share.permission as BlockPermission), isShared: true };
 }
 
 /** A block with its content, rendered and as JSON. */

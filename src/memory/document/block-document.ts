@@ -1,6 +1,12 @@
-import { LoroDoc, type OpId, type VersionVector } from "loro-crdt";
+import { LoroDoc, type OpId, type PeerID, VersionVector } from "loro-crdt";
 import type { BlockSchema } from "../../domain/memory.js";
 import { contentJson, readContent, type SectionContent } from "./content.js";
+
+/** How much of a peer's writing somebody has. */
+export interface PeerVersion {
+  readonly peer: string;
+  readonly counter: number;
+}
 
 /** A block's document, open. */
 export class BlockDocument {
@@ -70,6 +76,20 @@ export class BlockDocument {
       return readContent(earlier, schema);
     } finally {
       earlier.free();
+    }
+  }
+
+  /** What somebody lacks who has this version, and the version that it is at. */
+  stateSince(known: readonly PeerVersion[]): { readonly update: Buffer; readonly version: PeerVersion[] } {
+    const from = new VersionVector(new Map(known.map(({ peer, counter }) => [peer as PeerID, counter])));
+    const now = this.doc.version();
+    try {
+      const version = [...now.toJSON()].map(([peer, counter]) => ({ peer: String(peer), counter }));
+      version.sort((a, b) => (a.peer < b.peer ? -1 : 1));
+      return { update: Buffer.from(this.doc.export({ mode: "update", from })), version };
+    } finally {
+      from.free();
+      now.free();
     }
   }
 

@@ -12,11 +12,12 @@ export function readValue(text: string): { readonly value: Json } | { readonly p
   } catch {
     return { problem: "is not JSON" };
   }
-  const problem = shapeProblem(value, mostLevels);
+  const problem = shapeProblem(value);
   return problem === undefined ? { value } : { problem };
 }
 
-function shapeProblem(value: Json, levels: number): string | undefined {
+/** What no value may be, whatever its field. */
+export function shapeProblem(value: Json, levels = mostLevels): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (levels === 0) return `is nested more than ${mostLevels} levels deep`;
   // A key that sets a prototype where objects are made from it.

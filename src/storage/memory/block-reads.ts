@@ -4,8 +4,6 @@ import { asBuffer, list, type Sql, type SqlRow } from "../sql.js";
 import {
   type BlockRow,
   blockShape,
-  type PeerRow,
-  peerShape,
   type RevisionRow,
   revisionShape,
   type ShareRow,
@@ -129,12 +127,30 @@ export class BlockReads {
     return row && asBuffer(row[0]);
   }
 
-  async countRevisions(tenantId: string, blockId: string): Promise<number> {
-    const [row] = await this.sql.query(`SELECT COUNT(*) FROM memory_revisions WHERE ${ofBlock}`, [
-      tenantId,
-      blockId,
-    ]);
-    return Number(row![0]);
+  /** The blocks of an owner with their revisions, by label; for an agent, those that are shared with it. */
+  async watched(
+    tenantId: string,
+    { ownerKind, ownerName, label, agent }: BlockPlace & { readonly agent: string | undefined },
+  ): Promise<{ readonly id: string; readonly label: string; readonly revision: number }[]> {
+    const isShared =
+      "EXISTS (SELECT 1 FROM memory_shares s WHERE s.tenant_id = b.tenant_id AND s.block_id = b.id AND s.agent = ?)";
+    const rows = await this.sql.query(
+      `SELECT b.id, b.label, b.revision FROM memory_blocks b
+       WHERE b.tenant_id = ? AND b.owner_kind = ? AND b.owner_name = ?${label === "" ? "" : " AND b.label = ?"}${agent === undefined ? "" : ` AND ${isShared}`}
+       ORDER BY b.label`,
+      [
+        tenantId,
+        ownerKind,
+        ownerName,
+        ...(label === "" ? [] : [label]),
+        ...(agent === undefined ? [] : [agent]),
+      ],
+    );
+    return rows.map(([id, name, revision]) => ({
+      id: id as string,
+      label: name as string,
+      revision: Number(revision),
+    }));
   }
 
   /** The shares of a block, by agent. */
@@ -146,14 +162,13 @@ export class BlockReads {
     return rows.map((row) => shareShape.read(row)!);
   }
 
-  /** Those of these peers that clients of a block were given. */
-  async peers(tenantId: string, blockId: string, peers: readonly string[]): Promise<PeerRow[]> {
-    if (peers.length === 0) return [];
+  /** The peers that an actor was given for a block. */
+  async peersOf(tenantId: string, blockId: string, actorKind: string, actorName: string): Promise<string[]> {
     const rows = await this.sql.query(
-      `SELECT ${peerShape.columnList} FROM memory_peers WHERE ${ofBlock} AND peer IN (${list(peers.length)})`,
-      [tenantId, blockId, ...peers],
+      `SELECT peer FROM memory_peers WHERE ${ofBlock} AND actor_kind = ? AND actor_name = ?`,
+      [tenantId, blockId, actorKind, actorName],
     );
-    return rows.map((row) => peerShape.read(row)!);
+    return rows.map(([peer]) => peer as string);
   }
 
   async countPeers(tenantId: string, blockId: string): Promise<number> {

@@ -499,6 +499,14 @@ export const ErrorReason = {
    *     "metadata": { "id": "0198c0de-0000-7000-8000-000000000008" } }
    */
   ARCHIVAL_NOT_FOUND: "ERROR_REASON_ARCHIVAL_NOT_FOUND",
+  /**
+   * UPDATE_REFUSED - ERROR_REASON_UPDATE_REFUSED (INVALID_ARGUMENT) means that a CRDT update is not one, or does what it may
+   * not; `why` says what. Nothing of it was used.
+   *
+   *   { "reason": "UPDATE_REFUSED", "domain": "quire.v1",
+   *     "metadata": { "label": "notes", "why": "it writes to \"secrets\", which the schema does not have" } }
+   */
+  UPDATE_REFUSED: "ERROR_REASON_UPDATE_REFUSED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -565,6 +573,7 @@ export namespace ErrorReason {
   export type REVISION_NOT_FOUND = typeof ErrorReason.REVISION_NOT_FOUND;
   export type SHARE_NOT_FOUND = typeof ErrorReason.SHARE_NOT_FOUND;
   export type ARCHIVAL_NOT_FOUND = typeof ErrorReason.ARCHIVAL_NOT_FOUND;
+  export type UPDATE_REFUSED = typeof ErrorReason.UPDATE_REFUSED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -750,6 +759,9 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 58:
     case "ERROR_REASON_ARCHIVAL_NOT_FOUND":
       return ErrorReason.ARCHIVAL_NOT_FOUND;
+    case 59:
+    case "ERROR_REASON_UPDATE_REFUSED":
+      return ErrorReason.UPDATE_REFUSED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -879,6 +891,8 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 57;
     case ErrorReason.ARCHIVAL_NOT_FOUND:
       return 58;
+    case ErrorReason.UPDATE_REFUSED:
+      return 59;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

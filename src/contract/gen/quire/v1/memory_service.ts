@@ -11,7 +11,9 @@ import {
   type ChannelCredentials,
   Client,
   type ClientOptions,
+  type ClientReadableStream,
   type ClientUnaryCall,
+  type handleServerStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
@@ -462,6 +464,122 @@ export interface DeleteArchivalRequest {
 
 /** DeleteArchivalResponse is empty. */
 export interface DeleteArchivalResponse {
+}
+
+/** SyncBlockRequest exchanges CRDT updates. */
+export interface SyncBlockRequest {
+  /** request_id makes the call safe to repeat; see LedgerService. Empty means no protection. */
+  readonly requestId: string;
+  /** block is which one. */
+  readonly block:
+    | BlockName
+    | undefined;
+  /** actor is who calls; absent means the system. */
+  readonly actor:
+    | BlockActor
+    | undefined;
+  /**
+   * update is what the caller did, as `LoroDoc.export({ mode: "update", from })` gives it; empty to only
+   * fetch. All of it must be by peers that this actor was given for this block.
+   */
+  readonly update: Buffer;
+  /** version is what the caller has, as `LoroDoc.version().toJSON()` gives it; nothing when empty. */
+  readonly version: readonly PeerVersion[];
+  /** new_peer asks for a peer id to write under. Each copy of the document needs its own. */
+  readonly newPeer: boolean;
+}
+
+/** SyncBlockResponse is what the caller lacks. */
+export interface SyncBlockResponse {
+  /** block is the block as it is now. */
+  readonly block:
+    | Block
+    | undefined;
+  /**
+   * update is all that the caller lacks, for `LoroDoc.import`. A Loro document that has it holds the block's
+   * content under the names that `LoroDoc.toJSON()` shows: "text", "fields", "list:<field>",
+   * "counter:<field>", "items" and "entries", in a section after "section:<name>:".
+   */
+  readonly update: Buffer;
+  /** version is what the block's document has now. */
+  readonly version: readonly PeerVersion[];
+  /** peer_id is the peer id that was asked for, 64 bits in decimal; empty when none was. */
+  readonly peerId: string;
+}
+
+/** PeerVersion says how much of a peer's writing somebody has. */
+export interface PeerVersion {
+  /** peer is the peer's id, 64 bits in decimal. */
+  readonly peer: string;
+  /** counter is how many operations of it there are. */
+  readonly counter: number;
+}
+
+/** WatchBlocksRequest asks for the changes of an owner's blocks. */
+export interface WatchBlocksRequest {
+  /** owner is whose blocks are watched. Of somebody else's, an agent sees those that are shared with it. */
+  readonly owner:
+    | BlockOwner
+    | undefined;
+  /** actor is who calls; absent means the system. */
+  readonly actor:
+    | BlockActor
+    | undefined;
+  /** label watches one block only; all of them when empty. */
+  readonly label: string;
+  /**
+   * after are revisions that the caller has: it is told of those that came after them. For blocks that are
+   * not named here it is told of what comes from now on.
+   */
+  readonly after: readonly KnownRevision[];
+}
+
+/** KnownRevision is a revision that a watcher has. */
+export interface KnownRevision {
+  /** label is the block's label. */
+  readonly label: string;
+  /** revision is its newest revision that the watcher has; 0 for none of them. */
+  readonly revision: number;
+}
+
+/** WatchBlocksResponse is one event of a watch. */
+export interface WatchBlocksResponse {
+  /** event is one of these. */
+  readonly event:
+    | //
+    /** watching comes first. */
+    { readonly $case: "watching"; readonly value: WatchedBlocks }
+    | //
+    /** changed is a revision of a block. */
+    { readonly $case: "changed"; readonly value: ChangedBlock }
+    | //
+    /** deleted is a block that is gone, or no longer shared with the caller. */
+    { readonly $case: "deleted"; readonly value: DeletedWatchedBlock }
+    | undefined;
+}
+
+/** WatchedBlocks are the blocks that are watched. */
+export interface WatchedBlocks {
+  /** blocks are the first 1,000 of them as they are, sorted by label, without their content. */
+  readonly blocks: readonly Block[];
+}
+
+/** ChangedBlock is a revision of a watched block. */
+export interface ChangedBlock {
+  /** block_id is the block's id. */
+  readonly blockId: string;
+  /** label is its label. */
+  readonly label: string;
+  /** revision is the revision, with its author and its update. */
+  readonly revision: BlockRevision | undefined;
+}
+
+/** DeletedWatchedBlock is a watched block that is gone. */
+export interface DeletedWatchedBlock {
+  /** block_id was the block's id. */
+  readonly blockId: string;
+  /** label was its label. */
+  readonly label: string;
 }
 
 function createBaseCreateBlockRequest(): CreateBlockRequest {
@@ -3226,6 +3344,746 @@ export const DeleteArchivalResponse: MessageFns<DeleteArchivalResponse> = {
   },
 };
 
+function createBaseSyncBlockRequest(): SyncBlockRequest {
+  return { requestId: "", block: undefined, actor: undefined, update: Buffer.alloc(0), version: [], newPeer: false };
+}
+
+export const SyncBlockRequest: MessageFns<SyncBlockRequest> = {
+  encode(message: SyncBlockRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.block !== undefined) {
+      BlockName.encode(message.block, writer.uint32(18).fork()).join();
+    }
+    if (message.actor !== undefined) {
+      BlockActor.encode(message.actor, writer.uint32(26).fork()).join();
+    }
+    if (message.update.length !== 0) {
+      writer.uint32(34).bytes(message.update);
+    }
+    for (const v of message.version) {
+      PeerVersion.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.newPeer !== false) {
+      writer.uint32(48).bool(message.newPeer);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SyncBlockRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSyncBlockRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.block = BlockName.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.actor = BlockActor.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.update = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.version.push(PeerVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.newPeer = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SyncBlockRequest>): SyncBlockRequest {
+    return SyncBlockRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SyncBlockRequest>): SyncBlockRequest {
+    const message = createBaseSyncBlockRequest() as any;
+    message.requestId = object.requestId ?? "";
+    message.block = (object.block !== undefined && object.block !== null)
+      ? BlockName.fromPartial(object.block)
+      : undefined;
+    message.actor = (object.actor !== undefined && object.actor !== null)
+      ? BlockActor.fromPartial(object.actor)
+      : undefined;
+    message.update = object.update ?? Buffer.alloc(0);
+    message.version = object.version?.map((e) => PeerVersion.fromPartial(e)) || [];
+    message.newPeer = object.newPeer ?? false;
+    return message;
+  },
+};
+
+function createBaseSyncBlockResponse(): SyncBlockResponse {
+  return { block: undefined, update: Buffer.alloc(0), version: [], peerId: "" };
+}
+
+export const SyncBlockResponse: MessageFns<SyncBlockResponse> = {
+  encode(message: SyncBlockResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.block !== undefined) {
+      Block.encode(message.block, writer.uint32(10).fork()).join();
+    }
+    if (message.update.length !== 0) {
+      writer.uint32(18).bytes(message.update);
+    }
+    for (const v of message.version) {
+      PeerVersion.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.peerId !== "") {
+      writer.uint32(34).string(message.peerId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SyncBlockResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSyncBlockResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.block = Block.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.update = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.version.push(PeerVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.peerId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SyncBlockResponse>): SyncBlockResponse {
+    return SyncBlockResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SyncBlockResponse>): SyncBlockResponse {
+    const message = createBaseSyncBlockResponse() as any;
+    message.block = (object.block !== undefined && object.block !== null) ? Block.fromPartial(object.block) : undefined;
+    message.update = object.update ?? Buffer.alloc(0);
+    message.version = object.version?.map((e) => PeerVersion.fromPartial(e)) || [];
+    message.peerId = object.peerId ?? "";
+    return message;
+  },
+};
+
+function createBasePeerVersion(): PeerVersion {
+  return { peer: "", counter: 0 };
+}
+
+export const PeerVersion: MessageFns<PeerVersion> = {
+  encode(message: PeerVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.peer !== "") {
+      writer.uint32(10).string(message.peer);
+    }
+    if (message.counter !== 0) {
+      writer.uint32(16).uint32(message.counter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PeerVersion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePeerVersion() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.peer = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.counter = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PeerVersion>): PeerVersion {
+    return PeerVersion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PeerVersion>): PeerVersion {
+    const message = createBasePeerVersion() as any;
+    message.peer = object.peer ?? "";
+    message.counter = object.counter ?? 0;
+    return message;
+  },
+};
+
+function createBaseWatchBlocksRequest(): WatchBlocksRequest {
+  return { owner: undefined, actor: undefined, label: "", after: [] };
+}
+
+export const WatchBlocksRequest: MessageFns<WatchBlocksRequest> = {
+  encode(message: WatchBlocksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.owner !== undefined) {
+      BlockOwner.encode(message.owner, writer.uint32(10).fork()).join();
+    }
+    if (message.actor !== undefined) {
+      BlockActor.encode(message.actor, writer.uint32(18).fork()).join();
+    }
+    if (message.label !== "") {
+      writer.uint32(26).string(message.label);
+    }
+    for (const v of message.after) {
+      KnownRevision.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchBlocksRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchBlocksRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.owner = BlockOwner.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.actor = BlockActor.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.after.push(KnownRevision.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchBlocksRequest>): WatchBlocksRequest {
+    return WatchBlocksRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchBlocksRequest>): WatchBlocksRequest {
+    const message = createBaseWatchBlocksRequest() as any;
+    message.owner = (object.owner !== undefined && object.owner !== null)
+      ? BlockOwner.fromPartial(object.owner)
+      : undefined;
+    message.actor = (object.actor !== undefined && object.actor !== null)
+      ? BlockActor.fromPartial(object.actor)
+      : undefined;
+    message.label = object.label ?? "";
+    message.after = object.after?.map((e) => KnownRevision.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseKnownRevision(): KnownRevision {
+  return { label: "", revision: 0 };
+}
+
+export const KnownRevision: MessageFns<KnownRevision> = {
+  encode(message: KnownRevision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.label !== "") {
+      writer.uint32(10).string(message.label);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(16).uint32(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KnownRevision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKnownRevision() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KnownRevision>): KnownRevision {
+    return KnownRevision.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KnownRevision>): KnownRevision {
+    const message = createBaseKnownRevision() as any;
+    message.label = object.label ?? "";
+    message.revision = object.revision ?? 0;
+    return message;
+  },
+};
+
+function createBaseWatchBlocksResponse(): WatchBlocksResponse {
+  return { event: undefined };
+}
+
+export const WatchBlocksResponse: MessageFns<WatchBlocksResponse> = {
+  encode(message: WatchBlocksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.event?.$case) {
+      case "watching":
+        WatchedBlocks.encode(message.event.value, writer.uint32(10).fork()).join();
+        break;
+      case "changed":
+        ChangedBlock.encode(message.event.value, writer.uint32(18).fork()).join();
+        break;
+      case "deleted":
+        DeletedWatchedBlock.encode(message.event.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchBlocksResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchBlocksResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.event = { $case: "watching", value: WatchedBlocks.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.event = { $case: "changed", value: ChangedBlock.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = { $case: "deleted", value: DeletedWatchedBlock.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchBlocksResponse>): WatchBlocksResponse {
+    return WatchBlocksResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchBlocksResponse>): WatchBlocksResponse {
+    const message = createBaseWatchBlocksResponse() as any;
+    switch (object.event?.$case) {
+      case "watching": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "watching", value: WatchedBlocks.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "changed": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "changed", value: ChangedBlock.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "deleted": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "deleted", value: DeletedWatchedBlock.fromPartial(object.event.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseWatchedBlocks(): WatchedBlocks {
+  return { blocks: [] };
+}
+
+export const WatchedBlocks: MessageFns<WatchedBlocks> = {
+  encode(message: WatchedBlocks, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.blocks) {
+      Block.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchedBlocks {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchedBlocks() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.blocks.push(Block.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WatchedBlocks>): WatchedBlocks {
+    return WatchedBlocks.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WatchedBlocks>): WatchedBlocks {
+    const message = createBaseWatchedBlocks() as any;
+    message.blocks = object.blocks?.map((e) => Block.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseChangedBlock(): ChangedBlock {
+  return { blockId: "", label: "", revision: undefined };
+}
+
+export const ChangedBlock: MessageFns<ChangedBlock> = {
+  encode(message: ChangedBlock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.blockId !== "") {
+      writer.uint32(10).string(message.blockId);
+    }
+    if (message.label !== "") {
+      writer.uint32(18).string(message.label);
+    }
+    if (message.revision !== undefined) {
+      BlockRevision.encode(message.revision, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChangedBlock {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChangedBlock() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.blockId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.revision = BlockRevision.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ChangedBlock>): ChangedBlock {
+    return ChangedBlock.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ChangedBlock>): ChangedBlock {
+    const message = createBaseChangedBlock() as any;
+    message.blockId = object.blockId ?? "";
+    message.label = object.label ?? "";
+    message.revision = (object.revision !== undefined && object.revision !== null)
+      ? BlockRevision.fromPartial(object.revision)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseDeletedWatchedBlock(): DeletedWatchedBlock {
+  return { blockId: "", label: "" };
+}
+
+export const DeletedWatchedBlock: MessageFns<DeletedWatchedBlock> = {
+  encode(message: DeletedWatchedBlock, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.blockId !== "") {
+      writer.uint32(10).string(message.blockId);
+    }
+    if (message.label !== "") {
+      writer.uint32(18).string(message.label);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeletedWatchedBlock {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeletedWatchedBlock() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.blockId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DeletedWatchedBlock>): DeletedWatchedBlock {
+    return DeletedWatchedBlock.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DeletedWatchedBlock>): DeletedWatchedBlock {
+    const message = createBaseDeletedWatchedBlock() as any;
+    message.blockId = object.blockId ?? "";
+    message.label = object.label ?? "";
+    return message;
+  },
+};
+
 /**
  * MemoryService keeps what agents write down: blocks that are true in every context, and archival entries.
  * Blocks are CRDT documents (Loro): writers at the same time, on any number of servers, lose no edit.
@@ -3396,6 +4254,36 @@ export const MemoryServiceDefinition = {
       requestStream: false,
       responseType: RestoreBlockResponse as typeof RestoreBlockResponse,
       responseStream: false,
+      options: {},
+    },
+    /**
+     * SyncBlock takes the CRDT update of a client that keeps a copy of a block's document, and returns what the
+     * copy lacks. An update is checked operation by operation, apart from the server's own documents, before
+     * any of it is used: schema, permissions and read-only parts hold as in UpdateBlock.
+     *
+     * Atomic; idempotent by `request_id`. Errors: UPDATE_REFUSED, BLOCK_NOT_FOUND, BLOCK_NOT_ALLOWED,
+     * BLOCK_CHANGED (what the block is changed meanwhile; try again), BLOCK_LIMIT_EXCEEDED, LIMIT_REACHED.
+     */
+    syncBlock: {
+      name: "SyncBlock",
+      requestType: SyncBlockRequest as typeof SyncBlockRequest,
+      requestStream: false,
+      responseType: SyncBlockResponse as typeof SyncBlockResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * WatchBlocks streams the changes of an owner's blocks, whichever server made them, until the caller goes
+     * away. Each block's revisions come in order, none left out; a slow caller holds up nobody.
+     *
+     * Errors: LIMIT_REACHED.
+     */
+    watchBlocks: {
+      name: "WatchBlocks",
+      requestType: WatchBlocksRequest as typeof WatchBlocksRequest,
+      requestStream: false,
+      responseType: WatchBlocksResponse as typeof WatchBlocksResponse,
+      responseStream: true,
       options: {},
     },
     /**
@@ -3658,6 +4546,38 @@ export const MemoryServiceService = {
     responseDeserialize: (value: Buffer): RestoreBlockResponse => RestoreBlockResponse.decode(value),
   },
   /**
+   * SyncBlock takes the CRDT update of a client that keeps a copy of a block's document, and returns what the
+   * copy lacks. An update is checked operation by operation, apart from the server's own documents, before
+   * any of it is used: schema, permissions and read-only parts hold as in UpdateBlock.
+   *
+   * Atomic; idempotent by `request_id`. Errors: UPDATE_REFUSED, BLOCK_NOT_FOUND, BLOCK_NOT_ALLOWED,
+   * BLOCK_CHANGED (what the block is changed meanwhile; try again), BLOCK_LIMIT_EXCEEDED, LIMIT_REACHED.
+   */
+  syncBlock: {
+    path: "/quire.v1.MemoryService/SyncBlock" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SyncBlockRequest): Buffer => Buffer.from(SyncBlockRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SyncBlockRequest => SyncBlockRequest.decode(value),
+    responseSerialize: (value: SyncBlockResponse): Buffer => Buffer.from(SyncBlockResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SyncBlockResponse => SyncBlockResponse.decode(value),
+  },
+  /**
+   * WatchBlocks streams the changes of an owner's blocks, whichever server made them, until the caller goes
+   * away. Each block's revisions come in order, none left out; a slow caller holds up nobody.
+   *
+   * Errors: LIMIT_REACHED.
+   */
+  watchBlocks: {
+    path: "/quire.v1.MemoryService/WatchBlocks" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: WatchBlocksRequest): Buffer => Buffer.from(WatchBlocksRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WatchBlocksRequest => WatchBlocksRequest.decode(value),
+    responseSerialize: (value: WatchBlocksResponse): Buffer => Buffer.from(WatchBlocksResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WatchBlocksResponse => WatchBlocksResponse.decode(value),
+  },
+  /**
    * ListMemoryTools returns the tools that let a model use its memory. A capsule offers them by
    * `MemorySettings.tools`, and ExecuteTool carries their calls out.
    */
@@ -3812,6 +4732,22 @@ export interface MemoryServiceServer extends UntypedServiceImplementation {
    * BLOCK_CHANGED, BLOCK_SCHEMA_MISMATCH (the block had another schema then), BLOCK_LIMIT_EXCEEDED.
    */
   restoreBlock: handleUnaryCall<RestoreBlockRequest, RestoreBlockResponse>;
+  /**
+   * SyncBlock takes the CRDT update of a client that keeps a copy of a block's document, and returns what the
+   * copy lacks. An update is checked operation by operation, apart from the server's own documents, before
+   * any of it is used: schema, permissions and read-only parts hold as in UpdateBlock.
+   *
+   * Atomic; idempotent by `request_id`. Errors: UPDATE_REFUSED, BLOCK_NOT_FOUND, BLOCK_NOT_ALLOWED,
+   * BLOCK_CHANGED (what the block is changed meanwhile; try again), BLOCK_LIMIT_EXCEEDED, LIMIT_REACHED.
+   */
+  syncBlock: handleUnaryCall<SyncBlockRequest, SyncBlockResponse>;
+  /**
+   * WatchBlocks streams the changes of an owner's blocks, whichever server made them, until the caller goes
+   * away. Each block's revisions come in order, none left out; a slow caller holds up nobody.
+   *
+   * Errors: LIMIT_REACHED.
+   */
+  watchBlocks: handleServerStreamingCall<WatchBlocksRequest, WatchBlocksResponse>;
   /**
    * ListMemoryTools returns the tools that let a model use its memory. A capsule offers them by
    * `MemorySettings.tools`, and ExecuteTool carries their calls out.
@@ -4088,6 +5024,41 @@ export interface MemoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RestoreBlockResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * SyncBlock takes the CRDT update of a client that keeps a copy of a block's document, and returns what the
+   * copy lacks. An update is checked operation by operation, apart from the server's own documents, before
+   * any of it is used: schema, permissions and read-only parts hold as in UpdateBlock.
+   *
+   * Atomic; idempotent by `request_id`. Errors: UPDATE_REFUSED, BLOCK_NOT_FOUND, BLOCK_NOT_ALLOWED,
+   * BLOCK_CHANGED (what the block is changed meanwhile; try again), BLOCK_LIMIT_EXCEEDED, LIMIT_REACHED.
+   */
+  syncBlock(
+    request: SyncBlockRequest,
+    callback: (error: ServiceError | null, response: SyncBlockResponse) => void,
+  ): ClientUnaryCall;
+  syncBlock(
+    request: SyncBlockRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SyncBlockResponse) => void,
+  ): ClientUnaryCall;
+  syncBlock(
+    request: SyncBlockRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SyncBlockResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * WatchBlocks streams the changes of an owner's blocks, whichever server made them, until the caller goes
+   * away. Each block's revisions come in order, none left out; a slow caller holds up nobody.
+   *
+   * Errors: LIMIT_REACHED.
+   */
+  watchBlocks(request: WatchBlocksRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchBlocksResponse>;
+  watchBlocks(
+    request: WatchBlocksRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchBlocksResponse>;
   /**
    * ListMemoryTools returns the tools that let a model use its memory. A capsule offers them by
    * `MemorySettings.tools`, and ExecuteTool carries their calls out.

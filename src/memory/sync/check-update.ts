@@ -1,0 +1,299 @@
+import { decodeImportBlobMeta, LoroDoc } from "loro-crdt";
+import { type FieldSchema, FieldType, type Json, type PlainSchema } from "../../domain/memory.js";
+import { readSection, type SectionContent, sortedKeys } from "../document/content.js";
+import {
+  counterRoot,
+  entriesRoot,
+  fieldsRoot,
+  itemsRoot,
+  listFieldRoot,
+  textRoot,
+} from "../document/roots.js";
+import { decodeSchema } from "../memory-codec.js";
+import type { Right } from "../permissions.js";
+import { fieldProblem, recordProblem, shapeProblem } from "../schema/check-value.js";
+import { defaultMaxItems, type Section, sectionsOf } from "../schema/sections.js";
+
+export interface UpdateToCheck {
+  readonly snapshot: Uint8Array;
+  readonly tail: readonly Uint8Array[];
+  readonly update: Uint8Array;
+  /** The block's schema in wire form. */
+  readonly schema: Uint8Array;
+  /** The peers that the caller may write under. */
+  readonly peers: readonly string[];
+  readonly right: Right;
+  readonly isSystem: boolean;
+  readonly author: string;
+}
+
+export type CheckedUpdate =
+  | { readonly kind: "fine"; readonly newOps: number }
+  /** `isHarmed`: the library failed on it, and this thread with it. */
+  | { readonly kind: "refused"; readonly why: string; readonly isHarmed: boolean }
+  | {
+      readonly kind: "not allowed";
+      readonly needs: Right;
+      readonly section?: string;
+      readonly field?: string;
+    };
+
+const mostOps = 20_000;
+const mostChanges = 10_000;
+const childMark = "🦜:cid:";
+
+class Refusal extends Error {
+  constructor(readonly verdict: CheckedUpdate) {
+    super("refused");
+  }
+}
+
+/**
+ * Looks at an update of a client before anybody uses it, in a thread of its own: into a copy of the document that is thrown away. Every
+ * operation is looked at before anything is read from the copy as a whole.
+ */
+export function checkUpdate(input: UpdateToCheck): CheckedUpdate {
+  const doc = new LoroDoc();
+  try {
+    const meta = readMeta(input.update);
+    if (meta.mode !== "update") return refusal(`it is a ${meta.mode}, not an update`);
+    if (meta.changeNum > mostChanges) return refusal(`it has more than ${mostChanges} changes`);
+    if (input.snapshot.length > 0) doc.import(input.snapshot);
+    if (input.tail.length > 0) doc.importBatch(input.tail as Uint8Array[]);
+    const sections = sectionsOf(decodeSchema(input.schema));
+    const before = sections.map((section) => readSection(doc, section));
+    const { success, pending } = importInto(doc, input.update);
+    if (pending) return refusal("it needs changes that the block does not have");
+    let newOps = 0;
+    for (const [peer, { start, end }] of success as unknown as ReadonlyMap<string, Span>) {
+      if (!input.peers.includes(peer)) return refusal(`it writes as peer ${peer}, which is not the caller's`);
+      newOps += end - start;
+      if (newOps > mostOps) return refusal(`it has more than ${mostOps} operations`);
+    }
+    for (const [peer, { start, end }] of success as unknown as ReadonlyMap<string, Span>)
+      for (const { ops } of doc.exportJsonInIdSpan({
+        peer: peer as `${number}`,
+        counter: start,
+        length: end - start,
+      }))
+        for (const op of ops) checkOp(input, sections, op as unknown as Op);
+    // Nothing is nested by now, and all is of the schema: it can be read.
+    sections.forEach((section, index) => {
+      checkResult(input, section, before[index]!, readSection(doc, section));
+    });
+    return { kind: "fine", newOps };
+  } catch (error) {
+    if (error instanceof Refusal) return error.verdict;
+    return { kind: "refused", why: "it cannot be read", isHarmed: true };
+  } finally {
+    try {
+      doc.free();
+    } catch {
+      // After a panic nothing of the library works any more.
+    }
+  }
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Op {
+  readonly container: string;
+  readonly content: {
+    readonly type: string;
+    readonly key?: string;
+    readonly value?: Json;
+    readonly value_type?: string;
+  };
+}
+
+function refusal(why: string): CheckedUpdate {
+  return { kind: "refused", why, isHarmed: false };
+}
+
+function refuse(why: string): never {
+  throw new Refusal(refusal(why));
+}
+
+function readMeta(update: Uint8Array) {
+  try {
+    return decodeImportBlobMeta(update, true);
+  } catch {
+    return refuse("it is no Loro update");
+  }
+}
+
+/** The library throws texts for what it can tell is wrong, and errors where it fails itself. */
+function importInto(doc: LoroDoc, update: Uint8Array) {
+  try {
+    return doc.import(update);
+  } catch (error) {
+    if (typeof error === "string") return refuse("it cannot be imported");
+    throw error;
+  }
+}
+
+function checkOp(input: UpdateToCheck, sections: readonly Section[], { container, content }: Op): void {
+  for (const section of sections) {
+    const check = rootsOf(section).get(container);
+    if (!check) continue;
+    if (section.readOnly && !input.isSystem)
+      throw new Refusal({ kind: "not allowed", needs: "write", section: section.name });
+    check(input, content);
+    return;
+  }
+  refuse(`it writes to ${JSON.stringify(container.slice(0, 200))}, which the schema does not have`);
+}
+
+type Content = Op["content"];
+type Check = (input: UpdateToCheck, content: Content) => void;
+
+const rights: readonly Right[] = ["none", "append", "write", "admin"];
+
+function need({ right }: UpdateToCheck, needs: Right): void {
+  if (rights.indexOf(right) < rights.indexOf(needs)) throw new Refusal({ kind: "not allowed", needs });
+}
+
+const kept = new WeakMap<Section, ReadonlyMap<string, Check>>();
+
+/** The containers of a section, by their ids, and what is checked of operations on them. */
+function rootsOf(section: Section): ReadonlyMap<string, Check> {
+  let roots = kept.get(section);
+  if (!roots) {
+    roots = new Map(checksOf(section, section.schema));
+    kept.set(section, roots);
+  }
+  return roots;
+}
+
+function checksOf(section: Section, schema: PlainSchema): readonly (readonly [string, Check])[] {
+  const id = (name: string, kind: string) => `cid:root-${name}:${kind}`;
+  switch (schema.$case) {
+    case "text":
+      return [[id(textRoot(section), "Text"), only({ insert: "append", delete: "write" })]];
+    case "list": {
+      const types = { insert: "append", delete: "write", move: "write", set: "write" } as const;
+      const fields = schema.value.item?.fields ?? [];
+      return [[id(itemsRoot(section), "MovableList"), only(types, (value) => recordProblem(fields, value))]];
+    }
+    case "log": {
+      const { fields, agent } = schema.value;
+      const check: Check = (input, content) => {
+        const problem = (value: Json) =>
+          recordProblem(fields, value, ["timestamp", "agent"]) ??
+          (agent ? authorProblem(value, input.author) : undefined);
+        only({ insert: "append" }, problem)(input, content);
+      };
+      return [[id(entriesRoot(section), "List"), check]];
+    }
+    case "map":
+      return [
+        [id(fieldsRoot(section), "Map"), onFields(schema.value.fields)],
+        ...schema.value.fields.flatMap((field) => {
+          const types = { insert: "append", delete: "write" } as const;
+          if (field.type === FieldType.LIST)
+            return [[id(listFieldRoot(section, field.name), "List"), writable(field, only(types))] as const];
+          if (field.type !== FieldType.COUNTER) return [];
+          return [[id(counterRoot(section, field.name), "Counter"), writable(field, onCounter)] as const];
+        }),
+      ];
+  }
+}
+
+/** An entry says who wrote it, where the schema asks for that: it must be who did. */
+function authorProblem(value: Json, author: string): string | undefined {
+  const agent =
+    typeof value === "object" && value !== null ? (value as { readonly agent?: Json }).agent : undefined;
+  return agent === author ? undefined : `must have "agent": ${JSON.stringify(author)}`;
+}
+
+/** Operations of these types alone, each with the right that it needs, and values that are in order. */
+function only(
+  types: Readonly<Record<string, Right>>,
+  problemOf: (value: Json) => string | undefined = () => undefined,
+): Check {
+  return (input, { type, value }) => {
+    if (!Object.hasOwn(types, type))
+      refuse(`it does ${JSON.stringify(type)}, which the schema does not have`);
+    need(input, types[type]!);
+    if (value === undefined) return;
+    for (const one of type === "insert" && Array.isArray(value) ? value : [value]) checkValue(one, problemOf);
+  };
+}
+
+function checkValue(value: Json, problemOf: (value: Json) => string | undefined): void {
+  if (typeof value === "string" && value.startsWith(childMark))
+    refuse("it makes a container inside another one");
+  const problem = shapeProblem(value) ?? problemOf(value);
+  if (problem !== undefined) refuse(`it has a value that ${problem}`);
+}
+
+function onFields(fields: readonly FieldSchema[]): Check {
+  return (input, { type, key = "", value = null }) => {
+    const field = fields.find(({ name }) => name === key);
+    if (!field || field.type === FieldType.LIST || field.type === FieldType.COUNTER)
+      return refuse(
+        `it writes to the field ${JSON.stringify(key.slice(0, 200))}, which the schema does not have`,
+      );
+    if (type !== "insert" && type !== "delete") refuse(`it does ${JSON.stringify(type)} to a field`);
+    writable(field, () => undefined)(input, { type });
+    need(input, "write");
+    checkValue(type === "delete" ? null : value, (given) => fieldProblem(field, given));
+  };
+}
+
+function writable(field: FieldSchema, check: Check): Check {
+  return (input, content) => {
+    if (field.readOnly && !input.isSystem)
+      throw new Refusal({ kind: "not allowed", needs: "write", field: field.name });
+    check(input, content);
+  };
+}
+
+const onCounter: Check = (input, { type, value }) => {
+  if (type !== "counter" || typeof value !== "number" || !Number.isFinite(value) || Math.abs(value) > 1e12)
+    refuse("it counts by what is no number");
+  need(input, "write");
+};
+
+/** Who may only add must have left what was there as it was, and before what is new. A log is only ever added to. */
+function checkResult(
+  input: UpdateToCheck,
+  section: Section,
+  before: SectionContent,
+  after: SectionContent,
+): void {
+  if (after.kind === "list") {
+    const { maxItems } = section.schema.value as { readonly maxItems: number };
+    const max = maxItems || defaultMaxItems;
+    if (after.items.length > max && after.items.length > (before as typeof after).items.length)
+      refuse(`the list would have more than ${max} items`);
+  }
+  if (after.kind !== "log" && input.right !== "append") return;
+  if (startsWith(before, after)) return;
+  if (after.kind === "log") refuse("it adds entries before others: a log is added to at its end");
+  throw new Refusal({ kind: "not allowed", needs: "write" });
+}
+
+function startsWith(before: SectionContent, after: SectionContent): boolean {
+  if (before.kind === "text") return (after as typeof before).text.startsWith(before.text);
+  if (before.kind !== "map") {
+    const [was, is] = [itemsOf(before), itemsOf(after)];
+    return was.every((item, index) => isSame(item, is[index]));
+  }
+  return [...before.fields].every(([name, value]) => {
+    const now = (after as typeof before).fields.get(name);
+    if (!Array.isArray(value)) return isSame(value, now);
+    return value.every((item, index) => isSame(item, (now as readonly Json[] | undefined)?.[index]));
+  });
+}
+
+function itemsOf(content: SectionContent): readonly Json[] {
+  return content.kind === "list" ? content.items : content.kind === "log" ? content.entries : [];
+}
+
+function isSame(a: Json, b: Json | undefined): boolean {
+  return b !== undefined && JSON.stringify(sortedKeys(a)) === JSON.stringify(sortedKeys(b));
+}
