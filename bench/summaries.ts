@@ -12,6 +12,10 @@ import { type Needed, neededTerms, wordsIn } from "./needed-terms.js";
 const BUDGETS = [500, 1_000, 2_000, 4_000];
 const SUMMARIZED_SHARE = 0.75;
 const RANDOM_SEEDS = 8;
+const COMPACTIONS = 10;
+const RECURSION_LIMIT = 0.9;
+const TOPICS = ["family", "work", "music", "book", "food", "travel"];
+const OBEYED_LIMIT = 2;
 const TIME_LIMIT_MS = 1_000;
 const STALL_LIMIT_MS = 50;
 const BAR_CHARS = 40;
@@ -39,7 +43,12 @@ export async function run(): Promise<Figure[]> {
   }
   const parts = conversations.map(summarizedPart);
   const figures = BUDGETS.flatMap((budget) => keptAt(budget, parts));
-  return [...figures, ...(await speed(parts))];
+  return [
+    ...figures,
+    ...BUDGETS.map((budget) => again(budget, parts)),
+    obeyed(parts),
+    ...(await speed(parts)),
+  ];
 }
 
 interface SummarizedPart {
@@ -122,6 +131,51 @@ function keptAt(budget: number, parts: readonly SummarizedPart[]): Figure[] {
       ratio(`${name}, against random sentences`, ours[measure] / random[measure], isHeld),
     ];
   });
+}
+
+/** What the tenth of ten compactions keeps, each of which folds a tenth of the turns and the summary before, against one that folds all. */
+function again(budget: number, parts: readonly SummarizedPart[]): Figure {
+  const once = shareKept(parts, ({ turns }) => [summarizeExtractively(taskOf(turns, budget), count)]);
+  const tenth = shareKept(parts, ({ turns }) => {
+    let previousSummary = "";
+    for (let step = 0; step < COMPACTIONS; step++) {
+      const from = Math.floor((step * turns.length) / COMPACTIONS);
+      const to = Math.floor(((step + 1) * turns.length) / COMPACTIONS);
+      const task = { ...taskOf(turns.slice(from, to), budget), previousSummary };
+      previousSummary = summarizeExtractively(task, count);
+    }
+    return [previousSummary];
+  });
+  const value = tenth.evidence / once.evidence;
+  progress(
+    `\n${budget} tokens, evidence after ${COMPACTIONS} compactions ${percent(tenth.evidence)}, after one ${percent(once.evidence)}`,
+  );
+  return {
+    figure: `summaries: evidence kept by the tenth compaction at ${budget} tokens, against one shot`,
+    value,
+    limit: RECURSION_LIMIT,
+    holds: value >= RECURSION_LIMIT,
+    note: "at least",
+  };
+}
+
+/** How often a summary says what it was asked to keep, against the same summary without the instruction. */
+function obeyed(parts: readonly SummarizedPart[]): Figure {
+  let asked = 0;
+  let unasked = 0;
+  for (const { turns } of parts)
+    for (const topic of TOPICS) {
+      const said = (instructions: string) => {
+        const text = summarizeExtractively({ ...taskOf(turns, 1_000), instructions }, count);
+        return text.toLowerCase().split(topic).length - 1;
+      };
+      asked += said(`Keep what was said about ${topic}.`);
+      unasked += said("");
+    }
+  progress(`\n${TOPICS.join(", ")}: said ${asked} times where asked for, ${unasked} times where not`);
+  const value = asked / Math.max(1, unasked);
+  const figure = "summaries: mentions of what the instructions ask for, against none";
+  return { figure, value, limit: OBEYED_LIMIT, holds: value >= OBEYED_LIMIT, note: "at least" };
 }
 
 function ratio(figure: string, value: number, isHeld: boolean): Figure {

@@ -182,6 +182,8 @@ Write plain text in the language of the conversation, in short paragraphs or lis
   "extract-attached": "Attached: {{name}}",
   "extract-left-out": "Earlier turns that are not shown: {{count}}.",
   "extract-still-used": "Still in use:",
+  "extract-asked": "Kept as asked:",
+  "extract-asked-left-out": "(and {{count}} more that did not fit)",
   "extract-tasks": "Tasks:",
   "extract-task-open": "[ ] {{task}}",
   "extract-task-done": "[x] {{task}}",

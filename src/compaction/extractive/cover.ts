@@ -35,9 +35,15 @@ export function costOf({ tokens }: Candidate): number {
  */
 export class Cover {
   private readonly said: Uint8Array;
+  private readonly hasAsked: boolean;
 
-  constructor(private readonly worth: Float64Array) {
+  /** What was asked for is worth as much each time that it is said. */
+  constructor(
+    private readonly worth: Float64Array,
+    private readonly asked: ReadonlySet<number> = new Set(),
+  ) {
     this.said = new Uint8Array(worth.length);
+    this.hasAsked = asked.size > 0;
   }
 
   isSaid(term: number): boolean {
@@ -85,7 +91,7 @@ export class Cover {
     let whole = 0;
     for (const term of terms) {
       whole += this.worth[term]!;
-      fresh += this.worth[term]! * repeated ** this.said[term]!;
+      fresh += this.worth[term]! * (this.hasAsked && this.asked.has(term) ? 1 : repeated ** this.said[term]!);
     }
     if (whole === 0) return 0;
     const bonus = unit.bonus * Math.min(1, whole / 2) * (0.25 + 0.75 * (fresh / whole));

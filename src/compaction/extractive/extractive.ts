@@ -3,6 +3,7 @@ import { summaryLimit } from "../plan/summary-limit.js";
 import type { CountTokens, SummaryTask } from "../plan/summary-task.js";
 import { headingsOf } from "../plan/summary-words.js";
 import { anyText } from "./any-text.js";
+import { withAsked } from "./asked.js";
 import { type Candidate, Cover, costOf } from "./cover.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
@@ -35,7 +36,9 @@ const roomShares = {
  * - is empty only where there is nothing to summarize, or no room at all.
  */
 export function summarizeExtractively(task: SummaryTask, count: CountTokens): string {
-  return withState(task, count, (rest, hasState) => chooseSentences(rest, count, hasState));
+  return withAsked(task, count, (asked) =>
+    withState(asked, count, (rest, hasState) => chooseSentences(rest, count, hasState)),
+  );
 }
 
 function chooseSentences(task: SummaryTask, count: CountTokens, hasState: boolean): string {
@@ -81,7 +84,7 @@ class Choice {
     private readonly weighed: Weighed,
     private readonly roomTokens: number,
   ) {
-    this.cover = new Cover(weighed.worth);
+    this.cover = new Cover(weighed.worth, weighed.asked);
   }
 
   chooseAll(): void {

@@ -4,12 +4,14 @@ import { identifiersIn } from "../plan/identifiers.js";
 import { summaryLimit } from "../plan/summary-limit.js";
 import type { CountTokens, SummaryTask } from "../plan/summary-task.js";
 import { anyText } from "./any-text.js";
+import { askedWords, withAsked } from "./asked.js";
 import { clipChars, clipTokens, oneLine } from "./clip.js";
 import type { Candidate } from "./cover.js";
 import { cuesIn } from "./cues.js";
 import { fitSummary } from "./fit-summary.js";
 import { readPrevious } from "./previous-lines.js";
 import { sentencesIn } from "./sentences.js";
+import { withState } from "./state/with-state.js";
 import { attachmentLine, changesSomething, resultsByCall, toolLine } from "./tool-lines.js";
 
 const longestClip = 1_200;
@@ -29,6 +31,10 @@ interface Line {
  * user first asked, instructions, decisions, open tasks, errors, and what holds identifiers.
  */
 export function summarizeByImportance(task: SummaryTask, count: CountTokens): string {
+  return withAsked(task, count, (asked) => withState(asked, count, (rest) => chooseMessages(rest, count)));
+}
+
+function chooseMessages(task: SummaryTask, count: CountTokens): string {
   const limit = summaryLimit(task, count);
   if (limit <= 0) return "";
   const candidates = [...carriedLines(task), ...spokenLines(task)].map(
@@ -98,7 +104,7 @@ function carriedLines({
 function* spokenLines(task: SummaryTask): Generator<Line, void> {
   const results = resultsByCall(task.turns);
   const { texts = defaultPromptTexts } = task;
-  const asked = new Set(task.instructions.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []);
+  const asked = askedWords(task.instructions);
   let isFirst = task.previousSummary === "";
   for (const [turn, { messages }] of task.turns.entries()) {
     for (const message of messages) {

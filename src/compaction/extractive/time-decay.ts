@@ -2,10 +2,12 @@ import { defaultPromptTexts } from "../../domain/prompt-texts.js";
 import { summaryLimit } from "../plan/summary-limit.js";
 import type { CountTokens, SummaryTask } from "../plan/summary-task.js";
 import { anyText } from "./any-text.js";
+import { withAsked } from "./asked.js";
 import { type Candidate, Cover, costOf } from "./cover.js";
 import { fitSummary } from "./fit-summary.js";
 import { gatherUnits } from "./gather-units.js";
 import { mustKeepLine } from "./must-keep.js";
+import { withState } from "./state/with-state.js";
 import { weighUnits } from "./weigh-units.js";
 import { writeScript } from "./write-groups.js";
 
@@ -17,10 +19,21 @@ const shortestHalfLife = 0.25;
  * before stands for all turns that were ever folded into it.
  */
 export function summarizeWithDecay(task: SummaryTask, count: CountTokens, halfLifeTurns: number): string {
+  return withAsked(task, count, (asked) =>
+    withState(asked, count, (rest, hasState) => chooseByAge(rest, count, halfLifeTurns, hasState)),
+  );
+}
+
+function chooseByAge(
+  task: SummaryTask,
+  count: CountTokens,
+  halfLifeTurns: number,
+  hasState: boolean,
+): string {
   const limit = summaryLimit(task, count);
   if (limit <= 0) return "";
   const { texts = defaultPromptTexts } = task;
-  const { units, terms } = gatherUnits(task);
+  const { units, terms } = gatherUnits(task, hasState);
   const weighed = weighUnits(units, terms, task.instructions, count);
   const must = mustKeepLine(task.mustKeep, texts, task.maxTokens, count);
   const room = Math.max(limit - (must === "" ? 0 : count(must) + 1), limit / 4);
@@ -30,7 +43,7 @@ export function summarizeWithDecay(task: SummaryTask, count: CountTokens, halfLi
     if (turn === undefined) byTurn.set(candidate.unit.turn, [candidate]);
     else turn.push(candidate);
   }
-  const cover = new Cover(weighed.worth);
+  const cover = new Cover(weighed.worth, weighed.asked);
   const taken: Candidate[] = [];
   let left = 0;
   for (const { turn, share } of shares(task.turns.length, task.previousSummary !== "", halfLifeTurns)) {

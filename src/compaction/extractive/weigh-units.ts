@@ -1,4 +1,5 @@
 import type { CountTokens } from "../plan/summary-task.js";
+import { askedWords } from "./asked.js";
 import type { Candidate } from "./cover.js";
 import { type Phrase, TermTable } from "./term-table.js";
 import type { Unit } from "./unit.js";
@@ -7,6 +8,8 @@ export interface Weighed {
   readonly candidates: readonly Candidate[];
   /** What saying each term is worth, by its number. */
   readonly worth: Float64Array;
+  /** The terms of the instructions. */
+  readonly asked: ReadonlySet<number>;
   /** The names and identifiers of the conversation, the worthiest first. */
   readonly phrases: readonly Phrase[];
 }
@@ -15,6 +18,8 @@ const mostPhrases = 8_000;
 const clippedFrom = 90;
 /** What matches a person's instructions counts so much more. */
 const askedFor = 3;
+/** And at least as much as a name, however often it is said. */
+const rare = 2.2;
 /** What the summary before held counts so much more than what is new. */
 const carriedWeight = 1.6;
 const sparse = 0.5;
@@ -44,7 +49,8 @@ export function weighUnits(
   }
   for (const term of listed) phrases.push(...table.add(term).phrases);
   const worth = Float64Array.from({ length: table.size }, (_, term) => table.worth(term));
-  for (const term of table.known(instructions)) worth[term]! *= askedFor;
+  const asked = table.known([...askedWords(instructions)].join(" "));
+  for (const term of asked) worth[term] = askedFor * Math.max(worth[term]!, rare);
   const candidates: Candidate[] = [];
   for (const { unit, terms, order } of read) {
     const isVerbatim =
@@ -57,7 +63,7 @@ export function weighUnits(
         : unit;
     candidates.push({ unit: { ...carried, text: clipped }, order, tokens: count(clipped), terms: kept });
   }
-  return { candidates, worth, phrases: ranked(phrases, table, worth) };
+  return { candidates, worth, asked, phrases: ranked(phrases, table, worth) };
 }
 
 /** A long sentence without the clauses at its ends that say little for their length. */

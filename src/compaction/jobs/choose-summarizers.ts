@@ -1,9 +1,7 @@
 import type { CompactionSettings } from "../../capsule/context-settings.js";
 import type { SummarizerFailure } from "../../domain/compaction.js";
 import { CompressionStrategy } from "../../domain/context-settings.js";
-import { defaultPromptTexts, fill } from "../../domain/prompt-texts.js";
 import type { Offload } from "../../offload/offload.js";
-import type { SummaryTask } from "../plan/summary-task.js";
 import type { Summarizer } from "../summarizers/summarizer.js";
 import type { SummarizerSet } from "../summarizers/summarizer-set.js";
 import { embeddedSummarizer } from "./fold-threads.js";
@@ -54,19 +52,7 @@ function ofStrategy(
     return embeddedSummarizer(offload, "importance", "", { kind: "importance" });
   if (strategy === CompressionStrategy.TIME_DECAY)
     return embeddedSummarizer(offload, "time_decay", "", { kind: "time_decay", halfLifeTurns });
-  return strategy === CompressionStrategy.TRUNCATE ? leavingOut : undefined;
-}
-
-const leavingOut: Summarizer = {
-  name: "truncate",
-  provider: "quire",
-  model: "",
-  summarize: async (task) => ({ text: leftOutText(task), cost: { inputTokens: 0, outputTokens: 0 } }),
-};
-
-/** What stands for turns that were cut away: how many there were, and the identifiers of open work. */
-function leftOutText({ turns, mustKeep, texts = defaultPromptTexts }: SummaryTask): string {
-  // A turn that is split twice is still one.
-  const leftOut = fill(texts["extract-left-out"], { count: turns.at(-1)?.depth ?? 0 });
-  return mustKeep.length > 0 ? `${leftOut} ${texts["extract-still-used"]} ${mustKeep.join(", ")}` : leftOut;
+  return strategy === CompressionStrategy.TRUNCATE
+    ? embeddedSummarizer(offload, "truncate", "", { kind: "truncate" })
+    : undefined;
 }

@@ -3,6 +3,7 @@ import { countTokens } from "../../tokens/count-tokens.js";
 import { boundTurns } from "../extractive/bound-turns.js";
 import { summarizeExtractively } from "../extractive/extractive.js";
 import { summarizeByImportance } from "../extractive/importance.js";
+import { summarizeByCount } from "../extractive/left-out.js";
 import { summarizeWithDecay } from "../extractive/time-decay.js";
 import { hasWords } from "../plan/check-summary.js";
 import { openIdentifiers } from "../plan/identifiers.js";
@@ -15,6 +16,7 @@ import { type PricedEntry, pricedTranscript } from "../summarizers/transcript.js
 export type EmbeddedStrategy =
   | { readonly kind: "extractive" }
   | { readonly kind: "importance" }
+  | { readonly kind: "truncate" }
   | { readonly kind: "time_decay"; readonly halfLifeTurns: number };
 
 export interface PackedTask extends Omit<SummaryTask, "turns" | "kept"> {
@@ -40,6 +42,7 @@ export function summarizePacked(input: {
 }
 
 function summarize(strategy: EmbeddedStrategy, task: SummaryTask): string {
+  if (strategy.kind === "truncate") return summarizeByCount(task, count);
   if (strategy.kind === "importance") return summarizeByImportance(task, count);
   if (strategy.kind === "time_decay") return summarizeWithDecay(task, count, strategy.halfLifeTurns);
   return summarizeExtractively(task, count);

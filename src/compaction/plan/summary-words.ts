@@ -14,6 +14,8 @@ const names = [
   "extract-user",
   "extract-assistant",
   "extract-no-answer",
+  "extract-asked",
+  "extract-asked-left-out",
   "extract-tasks",
   "extract-task-open",
   "extract-task-done",
