@@ -2,19 +2,25 @@ import { assemble } from "../../assembly/assemble.js";
 import { resolvedMessage } from "../../assembly/body/context-message.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import type { HistoryStage } from "../../assembly/history/history.js";
+import { SystemLayer, ToolsLayer } from "../../contract/gen/quire/v1/assembly.js";
 import {
   type AssembleResponse,
   type ContextRequest,
   HistoryBatch,
 } from "../../contract/gen/quire/v1/assembly_service.js";
 import type { RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
+import { wireBytes } from "../../domain/wire-bytes.js";
 import { HistoryBatcher } from "../../thread/history-batcher.js";
 import type { CallContext } from "../call/call-context.js";
 import type { EncodedResponse } from "../encoded-response.js";
 import { nested } from "../wire-pieces.js";
 import { compactionEvent } from "./compaction-event.js";
 
+const toolsField = 2;
+const systemField = 3;
 const historyField = 5;
+/** Of a SystemLayer. */
+const textField = 1;
 const nothing = Buffer.alloc(0);
 /** A body comes in pieces of this size. */
 const chunkBytes = 64 * 1024;
@@ -36,17 +42,18 @@ export async function* assembleResponses(
         yield { event: { $case: "resolved", value: resolvedMessage(event.resolved, event.plan) } };
         break;
       case "tools": {
-        const { tools, hash, tokens } = event.tools;
+        const { wire, hash, tokens } = event.tools;
         const reused = have?.toolsHash.equals(hash) ?? false;
-        const sent = reused ? [] : tools.map((tool) => ({ ...tool }));
-        yield { event: { $case: "tools", value: { tools: sent, hash, tokens, reused, toolset } } };
+        const rest = wireBytes(ToolsLayer, { tools: [], hash, tokens, reused, toolset });
+        yield nested(toolsField, reused ? [rest] : [wire, rest]);
         break;
       }
       case "system": {
-        const { text, hash, tokens, sections } = event.system;
+        const { bytes, hash, tokens, sections } = event.system;
         const reused = have?.systemHash.equals(hash) ?? false;
-        const value = { text: reused ? "" : text, sections: [...sections], hash, tokens, reused };
-        yield { event: { $case: "system", value } };
+        const rest = wireBytes(SystemLayer, { text: "", sections: [...sections], hash, tokens, reused });
+        const text = reused || bytes.length === 0 ? [] : nested(textField, [bytes]);
+        yield nested(systemField, [...text, rest]);
         break;
       }
       case "compaction":
@@ -98,8 +105,7 @@ function* bodyChunks(rendered: RenderedBody): Generator<Response> {
 
 /** The history in batches: the stored bytes, with the layer's description before them. */
 function* historyBatches(history: HistoryStage): Generator<EncodedResponse> {
-  const layer = HistoryBatch.encode({ messages: [], layer: history.layer }).finish();
-  const batcher = new HistoryBatcher(Buffer.from(layer));
+  const batcher = new HistoryBatcher(wireBytes(HistoryBatch, { messages: [], layer: history.layer }));
   for (const piece of history.pieces())
     for (const batch of batcher.add(piece)) yield nested(historyField, batch);
   for (const batch of batcher.rest()) yield nested(historyField, batch);
