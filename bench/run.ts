@@ -8,6 +8,7 @@ const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]
   assembly: () => import("./assembly.js"),
   attack: () => import("./attack.js"),
   cache: () => import("./cache.js"),
+  compactions: () => import("./compactions.js"),
   ledger: () => import("./ledger.js"),
   needed: () => import("./needed.js"),
   render: () => import("./render.js"),

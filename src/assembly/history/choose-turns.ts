@@ -82,13 +82,10 @@ export async function chooseTurns(
     if (isWithin(fitted, limits)) return asFitted(fitted, []);
   }
   const cut = chooseCut(turns, limits, window.wholeThread);
-  if (keptBy(cut) >= wantedHere) {
-    const isAsPinned = pinned !== undefined && !pinned.fit && pinned.turns.length === keptBy(cut);
-    const capped = isAsPinned
-      ? undefined
-      : await capKept(counter, resolved, window, keptBy(cut), limits, clean);
-    return capped ? asFitted(capped, []) : asWhole(keptBy(cut), []);
-  }
+  const isAsPinned = pinned !== undefined && !pinned.fit && pinned.turns.length === keptBy(cut);
+  const capped = isAsPinned ? undefined : await capKept(counter, resolved, window, limits, clean);
+  if (capped) return asFitted(capped, []);
+  if (keptBy(cut) >= wantedHere) return asWhole(keptBy(cut), []);
 
   const fullLimits = limitsIn(fullRoom);
   const wider = chooseCut(turns, fullLimits, window.wholeThread);
@@ -114,12 +111,11 @@ function isWithin({ tokens, messages }: CutLimits, limits: CutLimits): boolean {
 async function capKept(
   counter: TokenCounter,
   { settings }: ChoiceInput,
-  { compaction, newestFirst }: ThreadWindow,
-  count: number,
+  { compaction, newestFirst, wholeThread }: ThreadWindow,
   limits: FitLimits,
   clean: boolean,
 ): Promise<FittedTurns | undefined> {
-  if (!compaction || settings.policy !== BudgetPolicy.ELASTIC || count < newestFirst.length) return undefined;
+  if (!compaction || !wholeThread || settings.policy !== BudgetPolicy.ELASTIC) return undefined;
   const turns = newestFirst.toReversed();
   const anchor = turns.findIndex(({ stored }) => stored.turnId === compaction.anchorTurnId);
   const isOpen = anchor < 0 || turns[anchor]!.isActive;

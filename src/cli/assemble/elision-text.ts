@@ -15,7 +15,7 @@ export function printElisions(lines: Lines, { elisions, elisionCount }: HistoryL
 
 function elisionText(elision: Elision): string {
   const { turnId, messageIndex, partIndex, callId, content, tokensBefore, tokensAfter } = elision;
-  const what = `${word(content, "ELIDED_CONTENT_")} of ${callId}`;
+  const what = `${word(content, "ELIDED_CONTENT_")}${callId === "" ? "" : ` of ${callId}`}`;
   const where = `turn ${turnId}, message ${messageIndex}, part ${partIndex}`;
   return `${what}: ${number(tokensBefore)} -> ${counted(tokensAfter, "token")} (${where})`;
 }

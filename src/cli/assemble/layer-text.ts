@@ -21,7 +21,7 @@ export function historyText(layer: HistoryLayer): string {
   if (layer.compactionId) facts.push(`a summary of ${counted(layer.summarizedTurns, "turn")} before them`);
   if (activeTurnId) facts.push("the last of them still open");
   if (splitMessageIndex > 0) facts.push(`the first of them only from message ${splitMessageIndex} on`);
-  if (elisionCount > 0) facts.push(`${counted(elisionCount, "tool result")} elided`);
+  if (elisionCount > 0) facts.push(`${counted(elisionCount, "part")} shortened`);
   const older = `${counted(droppedTurns, "older turn")} left out`;
   return [...facts, droppedTurns > 0 ? older : "no turn left out"].join(", ");
 }

@@ -90,8 +90,8 @@ describe("quire assemble", () => {
     const { out } = await assemble("loop", "--message", "hello", "--max-tokens", "450");
     const shown = /^history .*\n( {11}.*\n)+/m.exec(out)![0];
     const words = shown.replaceAll(/\s+/g, " ");
-    expect(words).toContain("12 tool results elided");
-    expect(words).toContain(`tool result of c0: 501 -> 10 tokens (turn ${turn!.id}, message 2, part 0)`);
+    expect(words).toContain("12 parts shortened");
+    expect(words).toContain(`tool result of c0: 501 -> 12 tokens (turn ${turn!.id}, message 2, part 0)`);
     expect(words).toContain("and 2 more");
     const receipt = await runCli("receipt", /^receipt +(\S+)$/m.exec(out)![1]!, ...at());
     expect(receipt.out).toContain(shown.slice(0, shown.indexOf("and 2 more")));
