@@ -46,7 +46,7 @@ async function lastTurns(
 
 async function cacheTurn(deps: ReceiptDeps, row: TurnRow): Promise<CacheTurn> {
   const receipt = row.assemblyId ? await deps.recentReceipts.find(row.tenantId, row.assemblyId) : undefined;
-  const predicted = receipt?.cachePlan;
+  const predicted = row.modelCallCount > 1 ? await predictedForAll(deps, row) : receipt?.cachePlan;
   const inputTokens = Number(row.inputTokens ?? 0);
   const cachedInputTokens = Number(row.cachedInputTokens ?? 0);
   const hitRate = inputTokens > 0 ? cachedInputTokens / inputTokens : 0;
@@ -61,6 +61,39 @@ async function cacheTurn(deps: ReceiptDeps, row: TurnRow): Promise<CacheTurn> {
     cacheWriteTokens: Number(row.cacheWriteTokens ?? 0),
     hitRate,
     missCause: row.inputTokens === null ? undefined : missOf(predicted, cachedInputTokens),
+  };
+}
+
+/**
+ * What was predicted for all model calls of a turn together, which is what their reported usage is compared with; undefined where a
+ * call names no assembly whose receipt is still there.
+ */
+async function predictedForAll(deps: ReceiptDeps, row: TurnRow): Promise<CachePlan | undefined> {
+  const calls = await deps.ledger.threads.findCalls(row.tenantId, [row.id]);
+  let sum: CachePlan | undefined;
+  for (const [index, call] of calls.entries()) {
+    const assemblyId = call.assemblyId ?? (index === 0 ? row.assemblyId : null);
+    const receipt = assemblyId ? await deps.recentReceipts.find(row.tenantId, assemblyId) : undefined;
+    const plan = receipt?.cachePlan;
+    if (!plan) return undefined;
+    sum = sum ? together(sum, plan) : plan;
+  }
+  return sum;
+}
+
+/** Two plans as one: the breakpoints of the later, and the first reason why something is not read. */
+function together(before: CachePlan, plan: CachePlan): CachePlan {
+  const inUsd = before.costUsd !== undefined && plan.costUsd !== undefined;
+  return {
+    kind: plan.kind,
+    breakpoints: plan.breakpoints,
+    readTokens: before.readTokens + plan.readTokens,
+    writeTokens: before.writeTokens + plan.writeTokens,
+    freshTokens: before.freshTokens + plan.freshTokens,
+    cost: before.cost + plan.cost,
+    costWithoutCache: before.costWithoutCache + plan.costWithoutCache,
+    costUsd: inUsd ? before.costUsd! + plan.costUsd! : undefined,
+    missCause: before.missCause ?? plan.missCause,
   };
 }
 

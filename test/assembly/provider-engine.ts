@@ -35,6 +35,8 @@ export const tools: DeepPartial<Tool>[] = ["search", "fs/read.file"].map((name) 
 /** The whole of an engine: it posts what Quire renders, hands back what comes, and runs the tools that it is told to run. */
 export class Engine {
   private head = "";
+  /** What the provider counted for the first call of the last turn. */
+  firstTokens = 0;
   /** The names of the tools that were run. */
   readonly ran: string[] = [];
 
@@ -49,6 +51,7 @@ export class Engine {
     const { ledger } = this.quire;
     const content = [text(words)];
     let context = await this.post(served, { event: { content } });
+    this.firstTokens = served.fake.lastTokens;
     const messages = [{ role: "MESSAGE_ROLE_USER" as const, parts: content }];
     const { session, head: parentTurnId } = this;
     const begun = await ledger.beginTurn({ session, parentTurnId, messages, assemblyId: context.assemblyId });
@@ -70,6 +73,13 @@ export class Engine {
     }
   }
 
+  /** What is asked for in a turn. */
+  request({ format, model }: Served, words: string) {
+    const { session, settings } = this;
+    const event = { content: [text(words)] };
+    return { session, capsule: "agent", model, render: format, tools, ...settings, event, dryRun: true };
+  }
+
   private async post(
     { fake, format, model }: Served,
     more: object,
@@ -89,7 +99,7 @@ export class Engine {
   }
 
   /** What an engine does when its model says that the context is too long. */
-  private async recover(assemblyId: string, _said: string): Promise<void> {
-    await this.quire.assembly.reportOverflow({ assemblyId });
+  private async recover(assemblyId: string, said: string): Promise<void> {
+    await this.quire.assembly.reportOverflow({ assemblyId, errorBody: said });
   }
 }

@@ -396,7 +396,10 @@ export interface CacheTurn {
   readonly createTime:
     | Date
     | undefined;
-  /** predicted is the cache plan of its assembly; absent when there is no receipt of it. */
+  /**
+   * predicted is the cache plan of its assembly; of a turn with several model calls, the sum of their plans.
+   * Absent when a receipt of them is missing.
+   */
   readonly predicted:
     | CachePlan
     | undefined;
