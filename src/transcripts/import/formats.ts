@@ -4,6 +4,7 @@ import { labelFrom } from "./label.js";
 import { importOpenai } from "./openai.js";
 import { importPiJsonl } from "./pi-jsonl.js";
 import { importQuireJsonl } from "./quire-jsonl.js";
+import { importSweAgent } from "./swe-agent.js";
 import type { Importer, ImportPlan } from "./transcript.js";
 
 const importers = {
@@ -11,6 +12,7 @@ const importers = {
   anthropic: importAnthropic,
   "pi-jsonl": importPiJsonl,
   "claude-code-jsonl": importClaudeCodeJsonl,
+  "swe-agent": importSweAgent,
   "quire-jsonl": importQuireJsonl,
 } as const satisfies Readonly<Record<string, Importer>>;
 

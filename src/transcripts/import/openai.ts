@@ -27,7 +27,7 @@ export const importOpenai: Importer = (fileText, { label }) => {
 function planSession(conversation: Conversation, label: string, findings: Findings): PlannedSession {
   const { body } = conversation;
   const messages = conversation.messages.flatMap((message, index) =>
-    readMessage(message, `${label}, message ${index + 1}`, findings),
+    readChatMessage(message, `${label}, message ${index + 1}`, findings),
   );
   const model = textAt(body, "model");
   const usage = readUsage(objectAt(body, "usage"));
@@ -45,7 +45,12 @@ function planSession(conversation: Conversation, label: string, findings: Findin
   };
 }
 
-function readMessage(message: unknown, where: string, findings: Findings): readonly TranscriptMessage[] {
+/** A message of the chat form; several where it holds more, none where it is no message. */
+export function readChatMessage(
+  message: unknown,
+  where: string,
+  findings: Findings,
+): readonly TranscriptMessage[] {
   if (!isObject(message)) {
     findings.add("entries that are no messages, left out", where);
     return [];

@@ -1,3 +1,4 @@
+import { SessionDefaults } from "../../contract/gen/quire/v1/session.js";
 import { UnreadableInput } from "../../errors/unreadable-input.js";
 import { Findings } from "../findings.js";
 import { mostCharacters } from "./bounds.js";
@@ -7,7 +8,7 @@ import { shortMetadata } from "./metadata.js";
 import { piMessage } from "./pi-message.js";
 import { lastLeafBelow, planBranches, type TreeNode } from "./plan-branches.js";
 import { type JsonLine, readJsonLines } from "./read-json.js";
-import type { Importer, TranscriptMessage } from "./transcript.js";
+import type { Importer, PlannedSession, TranscriptMessage } from "./transcript.js";
 
 /**
  * A session file of the pi coding agent: a header, then entries that form a tree by id and parentId (in the first
@@ -31,6 +32,7 @@ export const importPiJsonl: Importer = (fileText, { label }) => {
       label,
       workspacePath: cleanName(textAt(header, "cwd"), mostCharacters("CreateSessionRequest.workspace_path")),
       metadata: shortMetadata(sessionMetadata(header, lines), findings),
+      ...lastModel(header, lines),
     },
     findings,
   );
@@ -47,21 +49,51 @@ function sessionMetadata(header: JsonObject, lines: readonly JsonLine[]): Record
   };
 }
 
+/** The model that the session ended with: the one it goes on with. */
+function lastModel(header: JsonObject, lines: readonly JsonLine[]): Pick<PlannedSession, "defaults"> {
+  const change = lines.findLast(({ value }) => isObject(value) && value.type === "model_change")?.value;
+  const { model, provider } = modelOf(isObject(change) ? change : header);
+  if (model === "") return {};
+  return {
+    defaults: SessionDefaults.fromPartial({
+      model: cleanName(model, mostCharacters("SessionDefaults.model")),
+      ...(provider === ""
+        ? {}
+        : { provider: cleanName(provider, mostCharacters("SessionDefaults.provider")) }),
+    }),
+  };
+}
+
+function modelOf(entry: JsonObject): { readonly model: string; readonly provider: string } {
+  return { model: textAt(entry, "modelId") || textAt(entry, "model"), provider: textAt(entry, "provider") };
+}
+
 function readNodes(lines: readonly JsonLine[], findings: Findings): readonly TreeNode[] {
   const nodes: TreeNode[] = [];
   const ids = new Set<string>();
+  let changed: Readonly<Record<string, string>> = {};
   for (const { line, value } of lines) {
     if (!isObject(value) || value.type === "session") continue;
     const where = `line ${line}`;
     const id = textAt(value, "id") || where;
-    nodes.push({
-      id,
-      parentId: parentOf(value, nodes, ids, where, findings),
-      messages: readEntry(value, where, findings),
-    });
+    const read = readEntry(value, where, findings);
+    const messages = read.map((message, at) =>
+      at > 0 ? message : { ...message, metadata: { ...message.metadata, ...changed } },
+    );
+    nodes.push({ id, parentId: parentOf(value, nodes, ids, where, findings), messages });
+    if (messages.length > 0) changed = {};
+    changed = { ...changed, ...changeOf(value) };
     ids.add(id);
   }
   return nodes;
+}
+
+/** What the user set between messages, kept with the turn of the next message. */
+function changeOf(entry: JsonObject): Readonly<Record<string, string>> {
+  if (entry.type === "thinking_level_change") return { "pi.thinking_level": textAt(entry, "thinkingLevel") };
+  if (entry.type !== "model_change") return {};
+  const { model, provider } = modelOf(entry);
+  return model === "" ? {} : { "pi.model": provider === "" ? model : `${provider}/${model}` };
 }
 
 function parentOf(
@@ -93,6 +125,7 @@ function readEntry(entry: JsonObject, where: string, findings: Findings): readon
     case "compaction":
       return piMessage({ ...entry, role: "compactionSummary" }, where, findings);
     case "model_change":
+    case "thinking_level_change":
     case "session_info":
       return [];
     default:

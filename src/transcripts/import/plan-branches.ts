@@ -22,7 +22,7 @@ interface Thread {
 export function planBranches(
   nodes: readonly TreeNode[],
   mainLeaf: string,
-  session: Pick<PlannedSession, "label" | "workspacePath" | "metadata">,
+  session: Pick<PlannedSession, "label" | "workspacePath" | "metadata" | "defaults">,
   findings: Findings,
   offset = 0,
 ): readonly PlannedSession[] {

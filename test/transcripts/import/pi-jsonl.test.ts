@@ -35,6 +35,25 @@ const assistant = (text: string, more: object = {}) => ({
 });
 
 describe("import pi-jsonl", () => {
+  it("keeps changes of the model: the session goes on with the last, a turn says what was set before it", () => {
+    const { sessions } = plan(
+      { ...header, provider: "anthropic", modelId: "claude-opus-4-5" },
+      entry("a", null, user("go")),
+      entry("b", "a", assistant("done")),
+      { type: "thinking_level_change", id: "c", parentId: "b", thinkingLevel: "high" },
+      { type: "model_change", id: "d", parentId: "c", provider: "openai", modelId: "gpt-5" },
+      entry("e", "d", user("again")),
+      entry("f", "e", assistant("done again")),
+    );
+    expect(sessions[0]!.defaults).toMatchObject({ model: "gpt-5", provider: "openai" });
+    expect(sessions[0]!.turns.map(({ details }) => details.metadata)).toMatchObject([
+      { "import.time": time },
+      { "pi.model": "openai/gpt-5", "pi.thinking_level": "high" },
+    ]);
+    const before = plan({ ...header, modelId: "claude-opus-4-5" }, entry("a", null, user("go")));
+    expect(before.sessions[0]!.defaults).toMatchObject({ model: "claude-opus-4-5" });
+  });
+
   it("reads texts, thinking, calls and results, with model, usage, stop reason and folder", () => {
     const made = plan(
       header,
