@@ -89,7 +89,11 @@ const rooms = {
       "compaction/extractive",
       "compaction/summarizers",
     ],
-    except: { "plan-seal.ts": ["contract"], "submit-compaction.ts": ["contract"] },
+    except: {
+      "plan-seal.ts": ["contract"],
+      "submit-compaction.ts": ["contract"],
+      "wanted.ts": ["contract"],
+    },
     note: "compactions are made for assemblies, and do not know them",
   },
   assembly: {

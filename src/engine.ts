@@ -139,9 +139,20 @@ export async function openEngine(
     warn("calibrations could not be read or written"),
     caches,
   );
-  const compactorDeps = { ledger, summarizers, templates, counter, offload, clock, timers, ids };
-  const compactor = new Compactor(compactorDeps, warn("a compaction could not be made"), caches);
-  const compaction = { ...compactorDeps, receipts, planSeal, settings, goals: compactor, calibrator };
+  const recentReceipts = new RecentReceipts(receipts, caches);
+  const compactorDeps = {
+    ledger,
+    summarizers,
+    templates,
+    counter,
+    recentReceipts,
+    offload,
+    clock,
+    timers,
+    ids,
+  };
+  const compactor = new Compactor(compactorDeps, warn("a compaction could not be made"));
+  const compaction = { ...compactorDeps, receipts, planSeal, settings, calibrator };
   const assembly: AssemblyDeps = {
     compaction,
     ledger,
@@ -151,7 +162,7 @@ export async function openEngine(
     workspaces: workspaces.reader,
     blocks: memory.reader,
     receipts,
-    recentReceipts: new RecentReceipts(receipts, caches),
+    recentReceipts,
     counter,
     offload,
     catalogue,

@@ -84,7 +84,16 @@ async function converse(engine: Engine, index: number, length: number): Promise<
   const { model, provider, role, assemblyId } = rest;
   const seed = index * 1_000_000 + length;
   const last = await appendTurn(engine, label(index), head, seed, {
-    assembly: { assemblyId, model, provider, role, parentTurnId: head },
+    assembly: {
+      assemblyId,
+      model,
+      provider,
+      role,
+      parentTurnId: head,
+      replay: "as_sent",
+      limitTokens: contextTokens,
+      compactionId: "",
+    },
   });
   await appendTurn(engine, label(index), last.headTurnId, seed + 1, { status: TurnStatus.FAILED });
 }

@@ -129,4 +129,11 @@ export const stages = [
 ];
 
 /** Calls of assemble.ts that are no stages: they check or put together what stages gave. */
-export const asides = ["requireLane", "contextUse", "contextMessage", "encodedContext"];
+export const asides = [
+  "requireLane",
+  "contextUse",
+  "contextMessage",
+  "encodedContext",
+  "isSamePrefix",
+  "cutState",
+];

@@ -4,5 +4,4 @@ import type { AssemblyDeps } from "./deps.js";
 export function forgetSession(deps: AssemblyDeps, tenantId: string, sessionId: string): void {
   deps.receipts.dropSession(tenantId, sessionId);
   deps.recentReceipts.dropSession(tenantId, sessionId);
-  deps.compactor.forget(tenantId, sessionId);
 }

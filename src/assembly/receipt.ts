@@ -1,4 +1,4 @@
-import type { Receipt } from "../contract/gen/quire/v1/assembly.js";
+import type { CutState, Receipt } from "../contract/gen/quire/v1/assembly.js";
 import type { ReceiptDeps } from "../receipts/deps.js";
 import { keepReceipt } from "../receipts/keep-receipt.js";
 import type { CacheStage } from "./cache/plan-caching.js";
@@ -18,6 +18,7 @@ export async function writeReceipt(
   stages: Stages,
   use: ContextUse,
   cache: CacheStage,
+  cut: CutState,
   contextWire: Buffer,
 ): Promise<void> {
   const { tools, system, history, current } = stages;
@@ -46,6 +47,7 @@ export async function writeReceipt(
     cachePlan: cache.plan,
     prefix: cache.prefix,
     injectedSystem: system.injected,
+    cut,
   };
   const lists = {
     candidates: [tools.candidates, system.candidates, [...history.candidates, ...current.candidates]],

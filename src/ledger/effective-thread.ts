@@ -1,4 +1,5 @@
 import type { PromptTexts } from "../domain/prompt-texts.js";
+import type { HeldBy } from "../storage/ledger/held-compactions.js";
 import type { CompactionRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import type { ThreadSegment } from "../storage/ledger/thread-store.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
@@ -15,21 +16,30 @@ export interface ThreadAt {
   readonly texts: PromptTexts;
 }
 
-/** The summary that a thread begins with, and the runs of its turns. */
-export interface EffectiveThread extends ThreadAt {
+/** The same with the runs of its turns. */
+export interface WholeThread extends ThreadAt {
   readonly segments: readonly ThreadSegment[];
+}
+
+/** A thread with the summary that it begins with, if it is cut. */
+export interface EffectiveThread extends WholeThread {
   readonly compaction: CompactionRow | undefined;
   /** What its tokens are counted with; o200k_base where nothing else is said. */
   readonly vocabulary?: Vocabulary;
 }
 
-/** The thread with the compaction that applies to it. */
-export async function findEffective(ledger: LedgerDeps, thread: ThreadAt): Promise<EffectiveThread> {
-  const { tenantId, head, activeTurn } = thread;
+export async function findWhole(ledger: LedgerDeps, thread: ThreadAt): Promise<WholeThread> {
+  const { tenantId, head } = thread;
   const segments =
     head?.branchId && head.depth
       ? await ledger.threads.segments(tenantId, { branchId: head.branchId, depth: head.depth })
       : [];
-  const compaction = await ledger.compactions.latest(tenantId, { segments, activeTurn });
-  return { ...thread, segments, compaction };
+  return { ...thread, segments };
+}
+
+/** Whose compactions of which thread are meant. */
+export function heldBy(
+  thread: Pick<WholeThread, "tenantId" | "session" | "segments" | "activeTurn">,
+): HeldBy {
+  return { tenantId: thread.tenantId, sessionId: thread.session.id, thread };
 }

@@ -19,7 +19,7 @@ export interface ForkSession {
   readonly metadata: { [key: string]: string };
 }
 
-/** Makes a session whose head is a finished turn, or the turn before one. Nothing is copied: the ancestors are shared. */
+/** Makes a session whose head is a finished turn, or the turn before one. The ancestors are shared; what is copied is which compactions apply. */
 export async function forkSession(
   deps: LedgerDeps,
   key: WriteKey<SessionAnswer>,
@@ -54,7 +54,8 @@ export async function forkSession(
         : base,
     );
     await countFork(sessions, originId);
-    if (head)
+    if (head) {
+      await sessions.copyCompactions(originId, base.id, { branchId: head.branchId!, depth: head.depth! });
       await sessions.logHeadMove({
         tenantId: key.tenantId,
         sessionId: base.id,
@@ -64,6 +65,7 @@ export async function forkSession(
         cause: HeadMoveCause.FORKED,
         createdUs: nowUs,
       });
+    }
     return sessionAnswer(forked);
   });
 }

@@ -67,7 +67,7 @@ export interface ListTurns {
 export interface TurnPage {
   readonly turns: readonly Turn[];
   readonly nextPageToken: string;
-  /** Those that hang off the turns of the page, the newest first. */
+  /** Those of the session that hang off the turns of the page, the newest first. */
   readonly compactions: readonly CompactionTurn[];
 }
 
@@ -82,7 +82,7 @@ export async function listTurns(deps: LedgerDeps, tenantId: string, command: Lis
       ? await listThread(deps, tenantId, command, found.session)
       : await listWritten(deps, tenantId, command, found.session.id);
   const ids = page.turns.map((turn) => turn.id);
-  const compactions = await deps.compactions.ofTurns(tenantId, ids);
+  const compactions = await deps.compactions.ofTurns(tenantId, found.session.id, ids);
   const turns = await withModelCalls(deps, tenantId, page.turns);
   return { ...page, turns, compactions: compactions.map(viewCompaction) };
 }

@@ -6,8 +6,10 @@ import type { SessionRow } from "../storage/ledger/rows.js";
 import { type SessionTransaction, sessionNotFound } from "../storage/ledger/session-store.js";
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
+import { madeUpCounts, noCounts, plusCounts } from "../thread/thread-counts.js";
 import type { LedgerDeps } from "./deps.js";
 import { limitReached, limits } from "./limits.js";
+import { openCallsOf } from "./open-calls.js";
 import { requireFinished } from "./open-turn.js";
 import { changeDefaults, requireTask } from "./session-defaults.js";
 import { headMoved } from "./turn-draft.js";
@@ -29,10 +31,32 @@ export function sessionAnswer(stored: StoredSession): {
   return { answer: { session: viewSession(stored) }, sessionId: stored.row.id };
 }
 
-export async function getSession(deps: LedgerDeps, tenantId: string, name: string): Promise<SessionAnswer> {
+/** How large a thread is as contexts would show it whole. */
+export interface ThreadSize {
+  readonly turns: number;
+  readonly messages: number;
+  readonly tokens: number;
+  readonly contextTokens: number;
+}
+
+export interface FoundSession extends SessionAnswer {
+  readonly threadSize: ThreadSize | undefined;
+}
+
+export async function getSession(deps: LedgerDeps, tenantId: string, name: string): Promise<FoundSession> {
   const found = await deps.sessions.find(tenantId, name);
   if (!found) throw sessionNotFound(name);
-  return { session: viewSession(found) };
+  const { headTurnId } = found.row;
+  const head = headTurnId === null ? undefined : await deps.threads.findTurn(tenantId, headTurnId);
+  const waiting = madeUpCounts(head ? openCallsOf(head).length : 0);
+  const { threadMessages, threadTokens, threadContextTokens } = plusCounts(head ?? noCounts, waiting);
+  const threadSize = {
+    turns: head?.depth ?? 0,
+    messages: Number(threadMessages),
+    tokens: Number(threadTokens),
+    contextTokens: Number(threadContextTokens),
+  };
+  return { session: viewSession(found), threadSize };
 }
 
 export interface ListSessions {

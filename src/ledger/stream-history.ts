@@ -1,11 +1,13 @@
 import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
 import { QuireError } from "../errors/quire-error.js";
+import { hangsOff } from "../storage/ledger/held-compactions.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import { isOnThread, type ThreadPosition } from "../storage/ledger/thread-store.js";
 import { type HistoryBatch, HistoryBatcher } from "../thread/history-batcher.js";
 import { keptWires } from "../thread/shown-turn.js";
 import type { LedgerDeps } from "./deps.js";
+import { effectiveCut } from "./effective-cut.js";
 import { requireFinished, turnNotFound } from "./open-turn.js";
 
 export interface StreamHistory {
@@ -14,9 +16,13 @@ export interface StreamHistory {
   readonly effective: boolean;
   readonly afterTurnId: string;
   readonly lastTurns: number;
+  /** The compaction of the context that is asked for, empty where that had none; undefined for the newest context. */
+  readonly compactionId?: string | undefined;
 }
 
 interface ResolvedThread {
+  /** The session that is asked for, or that wrote the turn. */
+  readonly sessionId: string;
   readonly headTurnId: string;
   readonly chainHash: Buffer;
   readonly position: ThreadPosition | undefined;
@@ -36,7 +42,7 @@ export async function* streamHistory(
     await startDepth(deps, tenantId, thread, command.afterTurnId),
     command.lastTurns > 0 ? depth - command.lastTurns : 0,
   );
-  const compaction = command.effective ? await compactionOf(deps, tenantId, thread) : undefined;
+  const compaction = command.effective ? await compactionOf(deps, tenantId, thread, command) : undefined;
   const summarized = compaction?.summarizedTurns ?? 0;
   const afterDepth = Math.max(startAfter, summarized);
   // Who begins after all that is summarized has no use for the summary.
@@ -71,11 +77,15 @@ export async function* streamHistory(
 async function compactionOf(
   deps: LedgerDeps,
   tenantId: string,
-  { position }: ResolvedThread,
+  { sessionId, position }: ResolvedThread,
+  { compactionId }: StreamHistory,
 ): Promise<CompactionRow | undefined> {
-  if (!position) return undefined;
-  const segments = await deps.threads.segments(tenantId, position);
-  return deps.compactions.latest(tenantId, { segments, activeTurn: undefined });
+  if (!position || compactionId === "") return undefined;
+  const thread = { segments: await deps.threads.segments(tenantId, position), activeTurn: undefined };
+  if (compactionId === undefined) return effectiveCut(deps, { tenantId, sessionId, thread });
+  const compaction = await deps.compactions.find(tenantId, compactionId);
+  if (compaction && hangsOff(thread, compaction)) return compaction;
+  throw QuireError.field("INVALID_FIELD", "assembly_id", "is no context of this thread");
 }
 
 /** An erasure meanwhile may have taken what was still to be read, or given its place to other turns. */
@@ -90,19 +100,33 @@ async function resolveThread(
   thread: StreamHistory["thread"],
 ): Promise<ResolvedThread> {
   let turnId = thread.value;
+  let sessionId: string | undefined;
   if (thread.$case === "session") {
     const found = await deps.threads.findHead(tenantId, thread.value);
     if (!found) throw sessionNotFound(thread.value);
+    sessionId = found.session.id;
     turnId = found.session.headTurnId ?? "";
     if (turnId === "")
-      return { headTurnId: "", chainHash: Buffer.alloc(0), position: undefined, epoch: found.epoch };
+      return {
+        sessionId,
+        headTurnId: "",
+        chainHash: Buffer.alloc(0),
+        position: undefined,
+        epoch: found.epoch,
+      };
   }
   // A turn that was read under an epoch before its own could be shown from what the cache kept of its place.
   for (let epoch = await deps.threads.epoch(tenantId); ; ) {
     const head = requireFinished(await deps.threads.findTurn(tenantId, turnId), turnId);
     const after = await deps.threads.epoch(tenantId);
     if (after === epoch)
-      return { headTurnId: head.id, chainHash: Buffer.from(head.chainHash ?? []), position: head, epoch };
+      return {
+        sessionId: sessionId ?? head.sessionId,
+        headTurnId: head.id,
+        chainHash: Buffer.from(head.chainHash ?? []),
+        position: head,
+        epoch,
+      };
     epoch = after;
   }
 }

@@ -1,6 +1,6 @@
 import { fromMicroseconds, type Ids, toMicroseconds } from "../domain/clock.js";
 import { chainHash, sha256 } from "../domain/hash.js";
-import type { Message } from "../domain/message.js";
+import { type Message, MessageRole } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
@@ -19,8 +19,16 @@ import { type EncodedMessages, encodeMessages } from "../thread/message-codec.js
 import { MessageFlag } from "../thread/message-index.js";
 import { approximateBytes, countMessages, type MessageTokens } from "../thread/message-text.js";
 import { OpenState } from "../thread/open-state.js";
+import {
+  type CountedMessage,
+  countsOf,
+  madeUpCounts,
+  noCounts,
+  plusCounts,
+} from "../thread/thread-counts.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { abandonedBy } from "./open-calls.js";
 
 type Bytes = NonNullable<TurnRow["contentHash"]>;
 
@@ -142,6 +150,7 @@ export function newTurn(
     completedUs: null,
     assemblyId: assemblyId || null,
     modelCallCount: 0,
+    ...noCounts,
   };
 }
 
@@ -153,6 +162,10 @@ export interface AnsweredAssembly {
   readonly role: string;
   /** The head that it was made under; empty for none. */
   readonly parentTurnId: string;
+  readonly replay: PinRow["replay"];
+  readonly limitTokens: number;
+  /** The compaction that it began with; empty for none. */
+  readonly compactionId: string;
 }
 
 /** Whether a turn stands where its context said that it would. */
@@ -167,8 +180,19 @@ function isWhereAssembled(turn: TurnRow, assembly: AnsweredAssembly): boolean {
 export function pinOf(turn: TurnRow, assembly: AnsweredAssembly | undefined): PinRow | undefined {
   if (!assembly || !isWhereAssembled(turn, assembly)) return undefined;
   const { tenantId, sessionId, id: turnId, createdUs: pinnedUs } = turn;
-  const { assemblyId, model, role } = assembly;
-  return { tenantId, sessionId, turnId, pinnedUs, assemblyId, model, role };
+  const { assemblyId, model, role, replay, limitTokens, compactionId } = assembly;
+  return {
+    tenantId,
+    sessionId,
+    turnId,
+    pinnedUs,
+    assemblyId,
+    compactionId,
+    model,
+    role,
+    replay,
+    limitTokens,
+  };
 }
 
 /** The warnings of a turn, with one if it does not stand where its context said. */
@@ -195,7 +219,15 @@ export function withMessages(turn: TurnRow, draft: MessageDraft, state: OpenStat
       turn.contextO200kTokens + BigInt(draft.tokens.reduce((sum, tokens) => sum + tokens.context, 0)),
     openStateJson: state.toJson(),
     abandonedItemsJson: JSON.stringify(state.abandoned),
+    ...plusCounts(
+      turn,
+      countsOf(draft.located.map(({ message }, index) => counted(message, draft.tokens[index]!))),
+    ),
   };
+}
+
+function counted({ role }: Message, tokens: MessageTokens): CountedMessage {
+  return { isSystem: role === MessageRole.SYSTEM, ...tokens };
 }
 
 /** The turn as it ends, with what the engine reported. Where it stands is not decided yet. */
@@ -247,6 +279,7 @@ export function placeTurn(
     branchId,
     depth: forkDepth + 1,
     chainHash: chainHash(parent?.chainHash ?? undefined, turn.contentHash!) as unknown as Bytes,
+    ...plusCounts(plusCounts(parent ?? noCounts, turn), madeUpCounts(abandonedBy(turn).length)),
   };
   const isHead = (session.headTurnId ?? "") === (turn.parentTurnId ?? "");
   return {

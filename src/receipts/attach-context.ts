@@ -1,4 +1,4 @@
-import { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
+import { AssembledContext, HistoryReplay } from "../contract/gen/quire/v1/assembly.js";
 import { type Message, MessageRole } from "../domain/message.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
@@ -36,6 +36,7 @@ export async function attachContext(
     throw QuireError.field("INVALID_FIELD", "assembly_id", "is an assembly of another session");
   }
   const sent = AssembledContext.decode(stored.contextWire);
+  const cut = (await deps.recentReceipts.find(tenantId, assemblyId))?.cut;
   const attached = {
     sent,
     assembly: {
@@ -44,6 +45,9 @@ export async function attachContext(
       provider: sent.provider,
       role: sent.role,
       parentTurnId: sent.parentTurnId,
+      replay: cut?.replay === HistoryReplay.CLEAN ? ("clean" as const) : ("as_sent" as const),
+      limitTokens: cut?.maxContextTokens ?? 0,
+      compactionId: cut?.compactionId ?? "",
     },
     warnings: [],
   };

@@ -22,13 +22,14 @@ export function plainTurn(number: number): Message[] {
   ];
 }
 
-/** Records turns one after the other, from the given number on. Gives the head. */
+/** Records turns one after the other, from the given number on, in answer to an assembly if one is named. Gives the head. */
 export async function growSession(
   quire: Quire,
   session: string,
   numbers: readonly [first: number, last: number],
   parentTurnId = "",
   turnOf: (number: number) => Message[] = plainTurn,
+  assemblyId = "",
 ): Promise<string> {
   let head = parentTurnId;
   for (let number = numbers[0]; number <= numbers[1]; number++) {
@@ -36,6 +37,7 @@ export async function growSession(
       session,
       parentTurnId: head,
       messages: turnOf(number),
+      assemblyId,
     });
     head = turn!.id;
   }

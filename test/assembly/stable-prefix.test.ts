@@ -3,6 +3,7 @@ import { HistoryReplay } from "../../src/contract/gen/quire/v1/assembly.js";
 import { CompressionStrategy, PrefixPolicy } from "../../src/contract/gen/quire/v1/context_settings.js";
 import { Message } from "../../src/contract/gen/quire/v1/message.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import type { PartialContext } from "./agent.js";
 import { change } from "./change.js";
 import { bytesOf } from "./fold.js";
 import { rules, type SentContext, ttlMs, WarmDesk, warmModel } from "./warm-desk.js";
@@ -13,9 +14,9 @@ const told = ({ prefix }: SentContext) =>
   prefix.updates.map(({ section, tokens }) => [section, tokens > 0 ? "now" : "before"]);
 
 /** A session with a turn behind it, whose rules were edited after that. */
-async function editedDesk() {
+async function editedDesk(more: PartialContext = {}) {
   const desk = await WarmDesk.open();
-  const first = await desk.turn();
+  const first = await desk.turn(more);
   await desk.write({ "AGENTS.md": rules("two") });
   return { desk, first };
 }
@@ -105,8 +106,8 @@ describe("an edit of a workspace document in a warm session", () => {
   });
 
   test("rides every time where history is clean, for there it is not kept", async () => {
-    const { desk } = await editedDesk();
     const replay = HistoryReplay.CLEAN;
+    const { desk } = await editedDesk({ replay });
     for (let turn = 0; turn < 3; turn++) {
       const sent = await desk.turn({ replay });
       expect(sent.context).toContain("+- Edition two.");

@@ -130,6 +130,7 @@ describe("StreamHistory: which turns", () => {
       view: HistoryView.FULL,
       afterTurnId: "",
       lastTurns: 0,
+      assemblyId: "",
     });
     let seen = 0;
     for await (const batch of stream) {

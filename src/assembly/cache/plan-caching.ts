@@ -1,3 +1,4 @@
+import type { CutState } from "../../contract/gen/quire/v1/assembly.js";
 import type { CachePlan, PrefixState } from "../../contract/gen/quire/v1/prompt_cache.js";
 import type { Stages } from "../plan/budget-use.js";
 import type { Prefix } from "../prefix/prefix.js";
@@ -8,7 +9,7 @@ import { predictCache } from "./predict-cache.js";
 /** What of a resolved request it needs. */
 export type CacheInput = Pick<
   ResolvedContext,
-  "model" | "nowMs" | "pin" | "request" | "scale" | "tenantId" | "thread"
+  "model" | "nowMs" | "pin" | "request" | "scale" | "settled" | "tenantId" | "thread"
 >;
 
 /** What the provider's prompt cache will do, and why the context begins as it does. */
@@ -22,6 +23,7 @@ export async function planCaching(
   resolved: CacheInput,
   stages: Stages,
   { pinned, cause, told, toldTokens, toldTurnId }: Prefix,
+  { compactionId }: Pick<CutState, "compactionId">,
 ): Promise<CacheStage> {
   const found = await contextDifference(deps, resolved, stages);
   const { firstDifference, difference, previousAssemblyId } = found;
@@ -36,7 +38,8 @@ export async function planCaching(
       firstDifference,
       difference,
       previousAssemblyId,
-      scaledUnderCompactionId: resolved.thread.compaction?.id ?? "",
+      // What was settled before counts until the next context; what was chosen now goes with the cut of now.
+      scaledUnderCompactionId: resolved.settled ? (resolved.thread.compaction?.id ?? "") : compactionId,
     },
   };
 }

@@ -1,33 +1,21 @@
 import type { Compactor } from "../../compaction/jobs/compactor.js";
-import type { CompactionJob, JobOutcome } from "../../compaction/jobs/job.js";
+import type { JobOutcome } from "../../compaction/jobs/job.js";
 import { timeLeftMs } from "../../compaction/jobs/time-left.js";
 import type { FoldPlan } from "../../compaction/plan/fold-plan.js";
 import type { SummaryPrompt } from "../../compaction/summarizers/prompt.js";
 import { toMicroseconds } from "../../domain/clock.js";
 import type { CompactionTrigger, SummarizerFailure } from "../../domain/compaction.js";
 import { CompressionStrategy } from "../../domain/context-settings.js";
+import { heldBy } from "../../ledger/effective-thread.js";
 import type { ThreadWindow } from "../../ledger/thread-window.js";
 import type { CompactionRow } from "../../storage/ledger/rows.js";
 import type { CallLimits } from "../call-limits.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { HistoryDeps } from "./history.js";
-import { type HistoryState, readShown, shownCost } from "./read-history.js";
+import { type HistoryState, isInRoom, type ReadHistoryInput, readShown, shownCost } from "./read-history.js";
 
 /** What of a resolved request it needs. */
-export type CompactHistoryInput = Pick<
-  ResolvedContext,
-  | "activeTurn"
-  | "head"
-  | "model"
-  | "nowMs"
-  | "pin"
-  | "request"
-  | "scale"
-  | "session"
-  | "settings"
-  | "tenantId"
-  | "thread"
->;
+export type CompactHistoryInput = ReadHistoryInput & Pick<ResolvedContext, "session" | "tenantId">;
 
 export interface CompactHistoryDeps extends HistoryDeps {
   readonly compactor: Compactor;
@@ -50,6 +38,8 @@ export type CompactionNotice =
       readonly plan: FoldPlan;
       readonly sessionId: string;
       readonly previousId: string;
+      /** Stands for what it is wanted for. */
+      readonly goal: string;
       readonly trigger: CompactionTrigger;
       readonly prompt: SummaryPrompt;
     };
@@ -66,9 +56,8 @@ export async function* compactHistory(
   state: HistoryState,
   { signal, deadlineMs }: CallLimits,
 ): AsyncGenerator<CompactionNotice, ThreadWindow> {
-  const { job, wanted } = state;
+  const { job } = state;
   const { tenantId, session } = resolved;
-  if (wanted) deps.compactor.remember(tenantId, session.id, wanted);
   if (!job) return state.window;
   const { goal, settings, trigger } = job;
   await deps.compactor.prepared(
@@ -98,7 +87,7 @@ export async function* compactHistory(
   return readShown(deps, resolved, { ...state.thread, compaction: notice.row }, goal, signal);
 }
 
-function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | undefined): CompactionNotice {
+function noticeOf(job: NonNullable<HistoryState["job"]>, outcome: JobOutcome | undefined): CompactionNotice {
   if (!outcome)
     return {
       kind: "failed",
@@ -111,6 +100,7 @@ function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | und
     case "needed":
       return {
         ...outcome,
+        goal: job.goalId,
         sessionId: job.thread.session.id,
         previousId: job.thread.compaction?.id ?? "",
         trigger: job.trigger,
@@ -122,7 +112,7 @@ function noticeOf(job: Omit<CompactionJob, "limitMs">, outcome: JobOutcome | und
   }
 }
 
-/** Puts a compaction in force that was prepared for this, if history fits with it. */
+/** Puts a compaction in force that was prepared for this, if it leaves as much room as a cut should. */
 async function swapIn(
   deps: CompactHistoryDeps,
   resolved: CompactHistoryInput,
@@ -130,17 +120,20 @@ async function swapIn(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly row: CompactionRow; readonly window: ThreadWindow } | undefined> {
   const { compactions } = deps.ledger;
-  const prepared = await compactions.prepared(thread.tenantId, thread.segments, thread.compaction);
-  if (!prepared) return undefined;
-  const { goal } = job!;
-  const window = await readShown(deps, resolved, { ...thread, compaction: prepared }, goal, signal);
-  const cost = shownCost(window);
-  if (!window.wholeThread || cost.tokens > goal.roomTokens || cost.messages > goal.roomMessages)
-    return undefined;
-  const appliedUs = toMicroseconds(resolved.nowMs);
-  const outcome = await compactions.apply(prepared, thread, appliedUs);
-  if (outcome.kind !== "written") return undefined;
+  const { goal, goalId, settings, planned } = job!;
+  const prepared = await compactions.prepared(heldBy(thread), goalId);
+  if (!prepared || prepared.summarizedTurns < (thread.compaction?.summarizedTurns ?? 0)) return undefined;
+  const row = await compactions.find(thread.tenantId, prepared.id);
+  if (!row) return undefined;
+  const window = await readShown(deps, resolved, { ...thread, compaction: row }, goal, signal);
+  const { tokens, messages } = shownCost(window);
+  const isRoomy = tokens <= settings.softThreshold * goal.roomTokens && messages <= goal.roomMessages;
+  // Where the last turns alone are over the target, no other cut would leave more.
+  const isAllThereIs =
+    prepared.summarizedTurns >= planned.plan.summarizedTurns && isInRoom(resolved, window, goal);
+  if (!window.wholeThread || !(isRoomy || isAllThereIs)) return undefined;
+  const applied = await compactions.apply(thread.tenantId, row.id, toMicroseconds(resolved.nowMs));
   // What it costs is counted as the rest of history is.
   const { summaryTokens } = window.compaction!;
-  return { row: outcome.row, window: { ...window, compaction: { ...outcome.row, summaryTokens } } };
+  return applied && { row: applied, window: { ...window, compaction: { ...applied, summaryTokens } } };
 }

@@ -1,3 +1,4 @@
+import { targetShare } from "../../compaction/plan/goal.js";
 import {
   CandidateRule,
   type ContextCandidate,
@@ -103,9 +104,6 @@ export async function buildHistory(
 export function isClean({ request }: Pick<ResolvedContext, "request">): boolean {
   return request.replay === HistoryReplay.CLEAN;
 }
-
-/** What is left out of history brings the whole context down to this share of what is available. */
-export const targetShare = 0.6;
 
 export function historyRooms(
   { settings }: Pick<ResolvedContext, "settings">,

@@ -1,38 +1,44 @@
-import type { RememberedGoal } from "../../compaction/jobs/deps.js";
-import type { CompactionJob } from "../../compaction/jobs/job.js";
-import type { CompactionGoal } from "../../compaction/plan/goal.js";
+import type { PlannedJob } from "../../compaction/jobs/compactor.js";
+import { goalId } from "../../compaction/jobs/job-goal.js";
+import type { WantedHistory } from "../../compaction/jobs/wanted.js";
+import type { FoldPlan } from "../../compaction/plan/fold-plan.js";
+import { type CompactionGoal, targetShare } from "../../compaction/plan/goal.js";
 import { planFold } from "../../compaction/plan/plan-fold.js";
-import { fromMicroseconds } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
 import { BudgetPolicy, CompressionStrategy } from "../../domain/context-settings.js";
-import { atLeast, countedTokens, minus, plus } from "../../domain/token-units.js";
-import type { EffectiveThread } from "../../ledger/effective-thread.js";
+import { atLeast, type CountedTokens, countedTokens, minus, plus } from "../../domain/token-units.js";
+import { type EffectiveThread, heldBy } from "../../ledger/effective-thread.js";
 import { readWindow, type ThreadWindow } from "../../ledger/thread-window.js";
 import { unscaled } from "../../models/token-scale.js";
+import type { HeldCompaction } from "../../storage/ledger/held-compactions.js";
 import { summaryCost } from "../../thread/summary-cost.js";
 import type { CutLimits } from "../../thread/window-cut.js";
 import type { ContextPlan } from "../plan/plan.js";
+import { pinKey } from "../resolve/pin.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
+import { type CutInput, chooseCut, mostWithin } from "./choose-cut.js";
 import type { HistoryRooms } from "./choose-turns.js";
-import { type HistoryDeps, historyRooms, isClean, type OtherTokens, targetShare } from "./history.js";
+import { type HistoryDeps, historyRooms, isClean, type OtherTokens, otherTokens } from "./history.js";
 import { savedByMarks } from "./pinned-turns.js";
 
 /** What of a resolved request it needs. */
-export type ReadHistoryInput = Pick<
-  ResolvedContext,
-  "activeTurn" | "head" | "model" | "nowMs" | "pin" | "request" | "scale" | "settings" | "thread"
->;
+export type ReadHistoryInput = CutInput & Pick<ResolvedContext, "role">;
 
 /** The thread as it can be shown, and whether it should be compacted first. */
 export interface HistoryState {
   readonly thread: EffectiveThread;
   readonly window: ThreadWindow;
+  /** What history may cost, as it is counted. */
+  readonly roomTokens: CountedTokens;
   /** What is wanted of the session's history; undefined where it is never compacted. */
-  readonly wanted: RememberedGoal | undefined;
-  readonly job: Omit<CompactionJob, "limitMs"> | undefined;
+  readonly wanted: WantedHistory | undefined;
+  readonly job: Omit<PlannedJob, "limitMs"> | undefined;
 }
 
-/** Reads the history that would be shown, and decides whether it is to be compacted first. Where the system prompt is written anew, the prompt cache is lost already. */
+/**
+ * Chooses the cut, reads the history that would be shown with it, and decides whether it is to be compacted first. Where tools or system prompt are
+ * written anew, the prompt cache is lost already.
+ */
 export async function readHistory(
   deps: HistoryDeps,
   resolved: ReadHistoryInput,
@@ -43,16 +49,48 @@ export async function readHistory(
 ): Promise<HistoryState> {
   const rooms = historyRooms(resolved, plan, others);
   const goal = goalOf(resolved, rooms);
-  const { thread } = resolved;
+  const compaction = await chooseCut(deps, resolved, goal, otherTokens(others), isRewritten);
+  const thread = { ...resolved.thread, compaction };
+  const { roomTokens } = goal;
   const window = await readShown(deps, resolved, thread, goal, signal);
-  if (!mayCompact(resolved)) return { thread, window, wanted: undefined, job: undefined };
-  const job = { goal, clean: isClean(resolved), settings: resolved.settings.compaction };
-  const wanted = { ...job, vocabulary: resolved.scale.vocabulary };
-  if (!isDue(resolved, window, goal, isRewritten)) return { thread, window, wanted, job: undefined };
+  const wanted = mayCompact(resolved) ? wantedFor(resolved, goal) : undefined;
+  if (isInRoom(resolved, window, goal)) return { thread, window, roomTokens, wanted, job: undefined };
+  const planned = wanted && (await planFold({ ...wanted, thread }, window, signal));
+  const room = { tokens: goal.targetTokens, messages: goal.targetMessages };
+  const existing = await mostWithin(deps, resolved, room, compaction);
+  if (existing && (!planned || keepsAsMuch(existing, planned.plan))) {
+    const row = await deps.ledger.compactions.held(heldBy(thread), existing.id);
+    const further = { ...thread, compaction: row };
+    const shown = await readShown(deps, resolved, further, goal, signal);
+    if (row && isInRoom(resolved, shown, goal))
+      return { thread: further, window: shown, roomTokens, wanted, job: undefined };
+  }
+  if (!planned) return { thread, window, roomTokens, wanted, job: undefined };
   const trigger = resolved.activeTurn ? CompactionTrigger.TOOL_LOOP : CompactionTrigger.CONTEXT_LIMIT;
-  const canFold = (await planFold({ ...job, thread }, window, signal)) !== undefined;
-  const due = { ...job, thread, trigger, instructions: "", mayAskEngine: true, isPrepared: false };
-  return { thread, window, wanted, job: canFold ? due : undefined };
+  const asked = { trigger, instructions: "", mayAskEngine: true, isPrepared: false, floorModel: undefined };
+  return { thread, window, roomTokens, wanted, job: { ...wanted, ...asked, thread, planned } };
+}
+
+/** Whether a cut keeps as much as a plan would. */
+function keepsAsMuch(
+  cut: Pick<HeldCompaction, "summarizedTurns" | "firstKeptMessageIndex">,
+  plan: Pick<FoldPlan, "summarizedTurns" | "firstKeptMessageIndex">,
+): boolean {
+  return cut.summarizedTurns === plan.summarizedTurns
+    ? cut.firstKeptMessageIndex <= plan.firstKeptMessageIndex
+    : cut.summarizedTurns < plan.summarizedTurns;
+}
+
+function wantedFor(resolved: ReadHistoryInput, goal: CompactionGoal): WantedHistory {
+  const { compaction: settings } = resolved.settings;
+  const { model, role, replay, limitTokens } = pinKey(resolved.modelName, resolved.role, resolved.request);
+  return {
+    goal,
+    goalId: goalId({ of: ["context", model, role, replay, limitTokens], goal, settings, instructions: "" }),
+    clean: isClean(resolved),
+    settings,
+    vocabulary: resolved.scale.vocabulary,
+  };
 }
 
 function mayCompact({ settings, request }: ReadHistoryInput): boolean {
@@ -62,19 +100,11 @@ function mayCompact({ settings, request }: ReadHistoryInput): boolean {
   );
 }
 
-/** Whether history does not fit; or is near its limit while the prompt cache is cold or lost anyway, so that nothing is lost by it. */
-function isDue(
-  resolved: ReadHistoryInput,
-  window: ThreadWindow,
-  goal: CompactionGoal,
-  isRewritten: boolean,
-): boolean {
+/** Whether history fits as it would be shown: with the marks of the context before, where they stay. */
+export function isInRoom(resolved: ReadHistoryInput, window: ThreadWindow, goal: CompactionGoal): boolean {
   const { tokens: unmarked, messages } = shownCost(window);
   const tokens = minus(unmarked, countedTokens(savedByMarks(resolved, window.compaction?.id ?? "")));
-  if (!window.wholeThread || tokens > goal.roomTokens || messages > goal.roomMessages) return true;
-  const { softThreshold } = resolved.settings.compaction;
-  const isNear = softThreshold < 1 && tokens >= softThreshold * goal.roomTokens;
-  return isNear && (isRewritten || isCold(resolved));
+  return window.wholeThread && tokens <= goal.roomTokens && messages <= goal.roomMessages;
 }
 
 export function shownCost(window: ThreadWindow): CutLimits {
@@ -84,12 +114,6 @@ export function shownCost(window: ThreadWindow): CutLimits {
     summary.messages,
   );
   return { tokens: plus(window.tokens, summary.tokens), messages };
-}
-
-/** Whether what a provider kept of the last context has expired. Inside a turn it has not. */
-export function isCold({ head, activeTurn, nowMs, model }: ReadHistoryInput): boolean {
-  if (activeTurn || !head?.completedUs) return false;
-  return nowMs - fromMicroseconds(head.completedUs).getTime() > model.entry.cache.ttlSeconds * 1_000;
 }
 
 /** What history may cost and what it should, as it is counted. */

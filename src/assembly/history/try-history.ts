@@ -4,26 +4,11 @@ import type { PrefixProposal } from "../prefix/propose-prefix.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { ToolsStage } from "../tools/tools.js";
 import { buildHistory, type HistoryDeps, type HistoryStage } from "./history.js";
-import { type HistoryState, readHistory } from "./read-history.js";
+import { type HistoryState, type ReadHistoryInput, readHistory } from "./read-history.js";
 
 /** What of a resolved request it needs. */
-export type TrialInput = Pick<
-  ResolvedContext,
-  | "activeTurn"
-  | "blocks"
-  | "capsule"
-  | "head"
-  | "model"
-  | "nowMs"
-  | "pin"
-  | "request"
-  | "role"
-  | "scale"
-  | "settings"
-  | "templates"
-  | "tenantId"
-  | "thread"
->;
+export type TrialInput = ReadHistoryInput &
+  Pick<ResolvedContext, "blocks" | "capsule" | "templates" | "tenantId">;
 
 /** The current message and history as they come out beside a system prompt that may stay. If it does, they are what is sent. */
 export interface HistoryTrial {
@@ -47,6 +32,9 @@ export async function tryHistory(
   const current = await buildCurrent(deps, resolved, plan, updates, pinned.injected);
   const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, plan, others, signal);
-  const history = state.job ? undefined : await buildHistory(deps, resolved, plan, others, state.window);
+  // A cut that moves loses the cache in any case.
+  const isMoved = (state.thread.compaction?.id ?? "") !== (resolved.thread.compaction?.id ?? "");
+  const history =
+    state.job || isMoved ? undefined : await buildHistory(deps, resolved, plan, others, state.window);
   return { current, state, history };
 }

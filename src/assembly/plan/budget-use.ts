@@ -100,12 +100,12 @@ function budgetOf(
   layers: TokenBudget["layers"],
   isCounted: boolean,
 ): TokenBudget {
-  const { limits, lanes, historyCap = lanes.history, memoryReserve } = plan;
+  const { limits, lanes, historyCap = lanes.history, memoryLane } = plan;
   const { available } = limits;
   const planned = {
     ...lanes,
     history: Math.min(historyCap, available),
-    memory: Math.min(memoryReserve, available),
+    memory: Math.min(memoryLane, available),
   };
   const total = sumOf(laneNames, (name) => used[name]);
   const { vocabulary, exact, ratio, margin, version } = resolved.scale;

@@ -1,18 +1,24 @@
 import { type BudgetLimits, budgetLimits, type LanePlan, planLanes } from "../../budget/limits.js";
+import { memoryReserve } from "../../budget/memory-reserve.js";
 import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
-export type PlanInput = Pick<ResolvedContext, "derived" | "model" | "modelName" | "request" | "settings"> &
+export type PlanInput = Pick<
+  ResolvedContext,
+  "derived" | "model" | "modelName" | "request" | "settings" | "settled"
+> &
   Partial<Pick<ResolvedContext, "reportedLimit">>;
 
 /** What the context may use, and how it is divided. */
 export interface ContextPlan {
   readonly limits: BudgetLimits;
   readonly lanes: LanePlan;
-  /** What memory is kept free for. */
+  /** What history leaves free for memory. */
   readonly memoryReserve: ModelTokens;
+  /** What memory may use of what is left. */
+  readonly memoryLane: ModelTokens;
   /** What history may use at the most, if a setting says so. */
   readonly historyCap: ModelTokens | undefined;
 }
@@ -46,10 +52,18 @@ export function plan(resolved: PlanInput): ContextPlan {
   }
   const lanes = planLanes(derived.lanes, limits.available);
   const { memoryTokens, historyTokens } = own;
+  const unlimited = modelTokens(Number.POSITIVE_INFINITY);
+  const reserve = memoryReserve({
+    set: memoryTokens,
+    laneTokens: lanes.memory,
+    recallLimitTokens: unlimited,
+    recallableTokens: modelTokens(0),
+  });
   return {
     limits,
     lanes,
-    memoryReserve: memoryTokens === undefined ? lanes.memory : modelTokens(memoryTokens),
+    memoryReserve: memoryTokens === undefined ? (resolved.settled?.memoryReserve ?? reserve) : reserve,
+    memoryLane: memoryTokens === undefined ? lanes.memory : modelTokens(memoryTokens),
     historyCap: historyTokens === undefined ? undefined : modelTokens(historyTokens),
   };
 }

@@ -1,5 +1,7 @@
 import type { ContextChange, PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
 import type { SystemStage } from "../system/system.js";
+import type { ToolsStage } from "../tools/tools.js";
 import type { SectionUpdate } from "./section-update.js";
 
 /** The system prompt that is sent, and how what changed in it is told. */
@@ -15,4 +17,14 @@ export interface Prefix {
   readonly toldTokens: number;
   /** The first turn that carries some of it; empty when that is this context's. */
   readonly toldTurnId: string;
+}
+
+/** Whether tools and system prompt are those of the context before. */
+export function isSamePrefix(
+  { pin }: Pick<ResolvedContext, "pin">,
+  tools: Pick<ToolsStage, "hash">,
+  system: Pick<SystemStage, "hash">,
+): boolean {
+  const before = pin?.receipt.hashes;
+  return before !== undefined && tools.hash.equals(before.tools) && system.hash.equals(before.system);
 }

@@ -91,7 +91,7 @@ export async function proposePrefix(
   const sameSystem = live.hash.equals(pin.receipt.hashes!.system);
   if (sameSystem && toldBefore.updates.length === 0) return anew();
   if (!tools.hash.equals(pin.receipt.hashes!.tools)) return anew(ContextChangeKind.TOOLS);
-  if (pin.receipt.historyLayer!.compactionId !== (resolved.thread.compaction?.id ?? ""))
+  if ((pin.receipt.cut?.compactionId ?? "") !== (resolved.thread.compaction?.id ?? ""))
     return anew(ContextChangeKind.COMPACTION);
   const pinned = await earlierSystem(deps, resolved, pin.receipt, live.inputs);
   if (!pinned) return anew(ContextChangeKind.NOT_KEPT);

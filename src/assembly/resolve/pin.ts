@@ -1,12 +1,14 @@
+import { HistoryReplay } from "../../contract/gen/quire/v1/assembly.js";
+import type { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
 import { fromMicroseconds } from "../../domain/clock.js";
-import type { EffectiveThread } from "../../ledger/effective-thread.js";
+import type { WholeThread } from "../../ledger/effective-thread.js";
 import type { FoundModel } from "../../models/catalogue.js";
 import type { ReceiptDeps } from "../../receipts/deps.js";
 import type { ReceiptCore } from "../../receipts/recent-receipts.js";
 import type { PinRow } from "../../storage/ledger/rows.js";
-import { isOnThread } from "../../storage/ledger/thread-store.js";
+import { isOnThread, type PinKey } from "../../storage/ledger/thread-store.js";
 
-/** The context that a session last sent to a model in a role, and that a turn of this thread answered. */
+/** The context that a session last sent to a model in a role, by replay mode and asked limit, and that a turn of this thread answered. */
 export interface Pin {
   readonly row: PinRow;
   readonly receipt: ReceiptCore;
@@ -24,16 +26,15 @@ export function isWarm(
   return nowMs - pin.lastUseMs <= model.entry.cache.ttlSeconds * 1_000;
 }
 
-/** The pin of a thread; undefined where there is none, or the thread goes on from no context of its model and role. */
+/** The pin of a thread; undefined where there is none, or the thread goes on from no context of that key. */
 export async function findPin(
   deps: PinDeps,
-  thread: EffectiveThread,
-  model: string,
-  role: string,
+  thread: WholeThread,
+  key: PinKey,
   nowMs: number,
 ): Promise<Pin | undefined> {
   const { tenantId, session, head, activeTurn, segments } = thread;
-  const row = await deps.ledger.threads.findPin(tenantId, session.id, model, role);
+  const row = await deps.ledger.threads.findPin(tenantId, session.id, key);
   if (!row) return undefined;
   const receipt = await deps.recentReceipts.find(tenantId, row.assemblyId);
   if (!receipt) return undefined;
@@ -46,13 +47,34 @@ export async function findPin(
   return earlierPin(deps, thread, row);
 }
 
+/** What the session's contexts are pinned by: each window, role and way of replay has a beginning of its own. */
+export function pinKey(model: string, role: string, request: PinnedRequest): PinKey {
+  const replay = request.replay === HistoryReplay.CLEAN ? "clean" : "as_sent";
+  return { model, role, replay, limitTokens: Math.min(request.maxContextTokens ?? 0, mostLimit) };
+}
+
+type PinnedRequest = Pick<ContextRequest, "replay" | "maxContextTokens">;
+
+/** Limits are stored as 32 bits with a sign. */
+const mostLimit = 2 ** 31 - 1;
+
+function isFor({ model, role, cut }: ReceiptCore, key: PinKey): boolean {
+  const isClean = cut?.replay === HistoryReplay.CLEAN;
+  return (
+    model === key.model &&
+    role === key.role &&
+    (key.replay === "clean") === isClean &&
+    (cut?.maxContextTokens ?? 0) === key.limitTokens
+  );
+}
+
 /** How many turns are looked at for an earlier pin. */
 const lookBackTurns = 64;
 
 /** Where the pinned turn failed, is still open, or the head was moved away from it: the newest context for its model and role that a turn of the thread answers to. */
 async function earlierPin(
   deps: PinDeps,
-  { tenantId, segments }: EffectiveThread,
+  { tenantId, segments }: WholeThread,
   row: PinRow,
 ): Promise<Pin | undefined> {
   let left = lookBackTurns;
@@ -61,7 +83,7 @@ async function earlierPin(
     left -= turns.length;
     for (const { id: turnId, assemblyId, completedUs } of turns) {
       const receipt = assemblyId ? await deps.recentReceipts.find(tenantId, assemblyId) : undefined;
-      if (receipt?.model !== row.model || receipt.role !== row.role) continue;
+      if (!receipt || !isFor(receipt, row)) continue;
       const lastUseMs = fromMicroseconds(completedUs ?? row.pinnedUs).getTime();
       return { row: { ...row, turnId, assemblyId: receipt.assemblyId }, receipt, lastUseMs };
     }

@@ -6,10 +6,12 @@ import type { AgentRole } from "../../domain/agent-role.js";
 import type { Capsule } from "../../domain/capsule.js";
 import type { Clock, Ids } from "../../domain/clock.js";
 import type { ContextSettings } from "../../domain/context-settings.js";
+import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import type { Toolset } from "../../domain/workspace.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
+import { boundCut } from "../../ledger/effective-cut.js";
+import { type EffectiveThread, findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { requireOpen } from "../../ledger/open-turn.js";
 import { reportedLimitOf } from "../../ledger/reported-limits.js";
 import type { BlockReader, ContextBlocks } from "../../memory/block-reader.js";
@@ -17,13 +19,14 @@ import type { Calibrator } from "../../models/calibrator.js";
 import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
 import type { TokenScale } from "../../models/token-scale.js";
 import type { ReceiptDeps } from "../../receipts/deps.js";
+import type { HeldRow } from "../../storage/ledger/held-compactions.js";
 import type { ParentTurn, SessionHead, TurnRow } from "../../storage/ledger/rows.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { OperatorOverride, OverrideText } from "../../workspace/operator-override.js";
 import type { PromptTemplates, TemplateSource } from "../../workspace/templates.js";
 import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-reader.js";
 import { requireOwnModel } from "../body/require-own-model.js";
-import { findPin, type Pin } from "./pin.js";
+import { findPin, type Pin, pinKey } from "./pin.js";
 import { type SettledRequest, settleRequest } from "./settle-request.js";
 
 export interface ResolveDeps extends ReceiptDeps {
@@ -41,6 +44,12 @@ export interface ResolveDeps extends ReceiptDeps {
   readonly ids: Ids;
 }
 
+/** What is settled with a cut, and changes only with it. */
+export interface SettledCut {
+  readonly scale: TokenScale & { readonly version: number };
+  readonly memoryReserve: ModelTokens;
+}
+
 /** Everything that a request names, found. */
 export interface ResolvedContext {
   /** With what the session remembers filled in. */
@@ -52,10 +61,12 @@ export interface ResolvedContext {
   readonly epoch: number;
   readonly head: ParentTurn | undefined;
   readonly activeTurn: TurnRow | undefined;
-  /** The thread with the compaction that applies to it. */
-  readonly thread: EffectiveThread;
-  /** The context before this one, for the same model and role. */
+  /** The thread with the compaction that the context before began with, or the floor that was set since. */
+  readonly thread: EffectiveThread & { readonly compaction: HeldRow | undefined };
+  /** The context before this one, for the same model, role, replay mode and asked limit. */
   readonly pin: Pin | undefined;
+  /** What is still in force of what was settled with its cut. */
+  readonly settled: SettledCut | undefined;
   readonly role: AgentRole;
   readonly task: string;
   readonly capsule: Capsule;
@@ -105,9 +116,11 @@ export async function resolve(
   const { role, task } = request;
   const nowMs = deps.clock.now();
   const { texts } = templates;
-  const thread = await findEffective(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
-  const pin = await findPin(deps, thread, modelName, role, nowMs);
-  const scale = pinnedScale(thread, pin) ?? (await deps.calibrator.scaleFor(tenantId, model));
+  const whole = await findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
+  const pin = await findPin(deps, whole, pinKey(modelName, role, request), nowMs);
+  const cut = await boundCut(deps.ledger, heldBy(whole), pin?.receipt.cut?.compactionId ?? "", modelName);
+  const settled = settledWith(pin, cut?.id ?? "");
+  const scale = settled?.scale ?? (await deps.calibrator.scaleFor(tenantId, model));
   const derived = deriveSettings(capsule.body!, deps.knobTable);
   const warnings = [
     ...(model.known
@@ -133,8 +146,9 @@ export async function resolve(
     epoch,
     head,
     activeTurn,
-    thread: { ...thread, vocabulary: scale.vocabulary },
+    thread: { ...whole, compaction: cut, vocabulary: scale.vocabulary },
     pin,
+    settled,
     role,
     task,
     capsule,
@@ -155,13 +169,18 @@ export async function resolve(
   };
 }
 
-/** The scale of the context before stays in force until the next compaction, so that the cut does not wander. */
-function pinnedScale(thread: EffectiveThread, pin: Pin | undefined): ResolvedContext["scale"] | undefined {
-  const { budget, prefix } = pin?.receipt ?? {};
-  if (!budget || prefix?.scaledUnderCompactionId !== (thread.compaction?.id ?? "")) return undefined;
+/** What was settled with the cut of the context before stays as long as that cut does, so that the room does not change and move it. */
+function settledWith(pin: Pin | undefined, compactionId: string): SettledCut | undefined {
+  const { budget, prefix, cut } = pin?.receipt ?? {};
+  if (!budget || !cut || cut.compactionId !== compactionId) return undefined;
+  // The context that moved the cut was counted with what was settled before.
+  if (prefix?.scaledUnderCompactionId !== compactionId) return undefined;
   const { exact, ratio, margin, calibrationVersion: version } = budget;
   const vocabulary = budget.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
-  return { vocabulary, exact, ratio, margin, version };
+  return {
+    scale: { vocabulary, exact, ratio, margin, version },
+    memoryReserve: modelTokens(cut.memoryReserve),
+  };
 }
 
 async function activeTurnOf(

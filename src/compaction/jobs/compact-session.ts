@@ -3,13 +3,15 @@ import { CompactionTrigger, type CompactionTurn } from "../../domain/compaction.
 import type { CompressionStrategy } from "../../domain/context-settings.js";
 import { countedTokens } from "../../domain/token-units.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { findEffective } from "../../ledger/effective-thread.js";
+import { effectiveCut } from "../../ledger/effective-cut.js";
+import { findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import type { CompactionDeps } from "./deps.js";
 import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
-import { makeCompaction } from "./make-compaction.js";
+import { goalId } from "./job-goal.js";
+import { makeCompaction, planCompaction } from "./make-compaction.js";
 import { timeLeftMs } from "./time-left.js";
 
 /** A compaction that a person asks for. */
@@ -48,7 +50,7 @@ export async function compactSession(
 
 const mostAttempts = 3;
 
-/** Does it again when another compaction of the same thread was faster: on top of that one. */
+/** Does it again when the thread changed meanwhile. */
 export async function again<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -70,38 +72,46 @@ async function compactOnce(
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
   const { texts } = await deps.templates.current();
-  const thread = await findEffective(deps.ledger, { tenantId, ...found, texts, activeTurn: undefined });
+  const whole = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn: undefined });
+  const thread = { ...whole, compaction: await effectiveCut(deps.ledger, heldBy(whole)) };
   const server = mergeSettings(deps.settings, undefined, undefined);
   const unbounded = countedTokens(Number.POSITIVE_INFINITY);
   const targetTokens = command.targetTokens === undefined ? unbounded : countedTokens(command.targetTokens);
   const keepTurns = command.keepTurns || server.keepTurns;
+  const goal = {
+    targetTokens,
+    roomTokens: targetTokens,
+    fullRoomTokens: unbounded,
+    targetMessages: Number.POSITIVE_INFINITY,
+    roomMessages: Number.POSITIVE_INFINITY,
+    keepTurns,
+    keepAtMost: command.targetTokens === undefined ? keepTurns : Number.POSITIVE_INFINITY,
+  };
+  const settings = {
+    ...compactingSettings(server.compaction),
+    ...(isStrategy(command.compressionStrategy) ? { strategy: command.compressionStrategy } : {}),
+    ...(command.summarizers ? { summarizers: command.summarizers.names } : {}),
+  };
+  const { instructions } = command;
   const job: CompactionJob = {
     thread,
     trigger: CompactionTrigger.MANUAL,
-    goal: {
-      targetTokens,
-      roomTokens: targetTokens,
-      fullRoomTokens: unbounded,
-      targetMessages: Number.POSITIVE_INFINITY,
-      roomMessages: Number.POSITIVE_INFINITY,
-      keepTurns,
-      keepAtMost: command.targetTokens === undefined ? keepTurns : Number.POSITIVE_INFINITY,
-    },
+    goal,
+    goalId: goalId({ of: ["manual"], goal, settings, instructions }),
+    floorModel: "",
     clean: false,
-    settings: {
-      ...compactingSettings(server.compaction),
-      ...(isStrategy(command.compressionStrategy) ? { strategy: command.compressionStrategy } : {}),
-      ...(command.summarizers ? { summarizers: command.summarizers.names } : {}),
-    },
-    instructions: command.instructions,
+    settings,
+    instructions,
     mayAskEngine: false,
     isPrepared: false,
     limitMs: timeLeftMs(limits.deadlineMs, longestMs),
   };
+  const planned = await planCompaction(deps, job, limits.signal);
+  if (!planned) return requireMade(command.session, { kind: "nothing" });
   return requireMade(
     command.session,
-    await makeCompaction(deps, job, limits.signal, async (row, of): Promise<Answered> => {
-      const answer = await deps.ledger.compactions.write(key, row, of, (outcome) => ({
+    await makeCompaction(deps, job, planned, limits.signal, async (draft, of): Promise<Answered> => {
+      const answer = await deps.ledger.compactions.write(key, draft, of, (outcome) => ({
         compaction: viewCompaction(requireWritten(outcome)),
       }));
       return { kind: "answered", answer };

@@ -16,12 +16,13 @@ export async function compactionRow(
   deps: CompactorDeps,
   job: Pick<
     CompactionJob,
-    "thread" | "trigger" | "settings" | "instructions" | "isPrepared" | "recoveredCall"
+    "thread" | "trigger" | "settings" | "instructions" | "isPrepared" | "recoveredCall" | "goalId"
   > & {
     readonly goal: Pick<CompactionGoal, "keepTurns" | "targetTokens">;
   },
   plan: Omit<FoldPlan, "mustKeep">,
   made: MadeSummary,
+  reuseKey: Buffer,
 ): Promise<CompactionRow> {
   const { thread, goal, settings } = job;
   const id = deps.ids.next();
@@ -88,5 +89,7 @@ export async function compactionRow(
     wordsJson: keptWords(thread.texts),
     createdUs: toMicroseconds(nowMs),
     appliedUs: job.isPrepared ? null : toMicroseconds(nowMs),
+    goal: job.goalId,
+    reuseKey: reuseKey as unknown as CompactionRow["reuseKey"],
   };
 }

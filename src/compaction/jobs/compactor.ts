@@ -1,16 +1,23 @@
 import { setMaxListeners } from "node:events";
-import type { BoundedCache } from "../../domain/bounded-cache.js";
-import type { Caches } from "../../domain/caches.js";
+import { toMicroseconds } from "../../domain/clock.js";
 import { CompactionTrigger } from "../../domain/compaction.js";
-import { megabyte, textBytes } from "../../domain/memory-size.js";
 import { atLeast, minus, plus } from "../../domain/token-units.js";
-import { findEffective } from "../../ledger/effective-thread.js";
+import { boundCut, newestPin } from "../../ledger/effective-cut.js";
+import { findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { readWindow } from "../../ledger/thread-window.js";
 import { type CompactionOutcome, noKey } from "../../storage/ledger/compaction-store.js";
+import type { HeldCompaction } from "../../storage/ledger/held-compactions.js";
+import type { CompactionRow } from "../../storage/ledger/rows.js";
 import { summaryCost } from "../../thread/summary-cost.js";
-import type { CompactorDeps, RememberedGoal, RememberedGoals } from "./deps.js";
+import { noCounts, plusCounts, shownTokens } from "../../thread/thread-counts.js";
+import { type PlannedFold, planFold } from "../plan/plan-fold.js";
+import type { CompactorDeps } from "./deps.js";
 import { asOutcome, type CompactionJob, type JobOutcome } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
+import { wantedOf } from "./wanted.js";
+
+/** A job whose cut is planned. */
+export type PlannedJob = CompactionJob & { readonly planned: PlannedFold };
 
 /** How long a job may take when nobody waits for it. */
 const backgroundLimitMs = 120_000;
@@ -18,28 +25,25 @@ const backgroundLimitMs = 120_000;
 const mostPrepared = 64;
 
 /**
- * Makes compactions, one at a time for a thread: who asks for one that is being made waits for it. A job goes on when those who wait
- * give up, and what it made is there for the next assembly.
+ * Makes compactions, one at a time for a place of a session's thread and a goal: who asks for one that is being made waits for it. A job
+ * goes on when those who wait give up, and what it made is there for the next assembly.
  */
-export class Compactor implements RememberedGoals {
+export class Compactor {
   private readonly running = new Map<string, Promise<JobOutcome>>();
   /** By session: what is being prepared. */
   private readonly preparing = new Map<string, Promise<void>>();
-  private readonly goals: BoundedCache<RememberedGoal>;
   private readonly stopping = new AbortController();
 
   constructor(
     readonly deps: CompactorDeps,
     private readonly onError: (error: unknown) => void,
-    caches: Caches,
   ) {
-    this.goals = caches.create<RememberedGoal>("compaction goals", 8 * megabyte, goalBytes);
     // Every job that runs listens to it.
     setMaxListeners(0, this.stopping.signal);
   }
 
   /** Joins the job for this thread, or begins it. Undefined when it is not done in time; it goes on all the same. What breaks it goes to the log. */
-  run(job: CompactionJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
+  run(job: PlannedJob, waitMs: number, signal?: AbortSignal): Promise<JobOutcome | undefined> {
     const broken: JobOutcome = {
       kind: "failed",
       reason: "it could not be made; the log says why",
@@ -73,9 +77,11 @@ export class Compactor implements RememberedGoals {
     }
   }
 
-  private join(job: CompactionJob): Promise<JobOutcome> {
-    const { tenantId, session, compaction, activeTurn, head } = job.thread;
-    const key = [tenantId, session.id, compaction?.id, head?.id, activeTurn?.id, job.isPrepared].join("/");
+  private join(job: PlannedJob): Promise<JobOutcome> {
+    const { tenantId, session } = job.thread;
+    const { firstKeptTurnId, firstKeptMessageIndex } = job.planned.plan;
+    const place = `${firstKeptTurnId}/${firstKeptMessageIndex}`;
+    const key = [tenantId, session.id, place, job.goalId, job.isPrepared].join("/");
     let made = this.running.get(key);
     if (!made) {
       made = this.make(job).finally(() => this.running.delete(key));
@@ -86,17 +92,32 @@ export class Compactor implements RememberedGoals {
     return made;
   }
 
-  private async make(job: CompactionJob): Promise<JobOutcome> {
-    const { tenantId, compaction } = job.thread;
-    const { compactions } = this.deps.ledger;
+  private async make(job: PlannedJob): Promise<JobOutcome> {
+    const { thread, planned, goalId: goal } = job;
+    const { tenantId } = thread;
+    const { compactions, threads } = this.deps.ledger;
     // Whoever read the thread just before another was done with it finds that one here.
-    const current = await compactions.latest(tenantId, job.thread);
-    if (current && current.id !== compaction?.id) return { kind: "done", row: current };
-    return makeCompaction(this.deps, job, this.stopping.signal, async (row, thread) =>
-      asOutcome(
-        await compactions.write(noKey<CompactionOutcome>(tenantId), row, thread, (outcome) => outcome),
-      ),
+    const last = await threads.findTurnAt(tenantId, thread.segments, planned.plan.summarizedTurns);
+    const { threadTokens } = plusCounts(last ?? noCounts, planned.splitCounts);
+    const before = await compactions.same(heldBy(thread), { ...planned.plan, goal }, threadTokens);
+    if (before) return this.inForce(job, { kind: "done", row: before });
+    const outcome = await makeCompaction(this.deps, job, planned, this.stopping.signal, async (draft, of) =>
+      asOutcome(await compactions.write(noKey<CompactionOutcome>(tenantId), draft, of, (written) => written)),
     );
+    return outcome.kind === "done" ? this.inForce(job, outcome) : outcome;
+  }
+
+  /** One that another had prepared for the same counts from now on. */
+  private async inForce(
+    { isPrepared }: PlannedJob,
+    { row }: { readonly kind: "done"; readonly row: CompactionRow },
+  ): Promise<JobOutcome> {
+    if (isPrepared || row.appliedUs !== null) return { kind: "done", row };
+    const nowUs = toMicroseconds(this.deps.clock.now());
+    const applied = await this.deps.ledger.compactions.apply(row.tenantId, row.id, nowUs);
+    return applied
+      ? { kind: "done", row: applied }
+      : { kind: "failed", reason: "the thread changed meanwhile", failures: [] };
   }
 
   /** What ends because everything does is no error. */
@@ -104,58 +125,60 @@ export class Compactor implements RememberedGoals {
     if (!this.stopping.signal.aborted) this.onError(error);
   };
 
-  /** Keeps what an assembly wanted, for a compaction in advance. */
-  remember(tenantId: string, sessionId: string, goal: RememberedGoal): void {
-    this.goals.set(`${tenantId}/${sessionId}`, goal);
-  }
-
-  remembered(tenantId: string, sessionId: string): RememberedGoal | undefined {
-    return this.goals.get(`${tenantId}/${sessionId}`);
-  }
-
-  /** Forgets what is kept of a session. */
-  forget(tenantId: string, sessionId: string): void {
-    this.goals.delete(`${tenantId}/${sessionId}`);
-  }
-
   /** A turn was finished: if history is near its limit, its compaction is prepared now. */
   afterTurn(tenantId: string, sessionId: string): void {
     const key = `${tenantId}/${sessionId}`;
-    const remembered = this.goals.get(key);
-    if (!remembered || remembered.settings.softThreshold >= 1) return;
     if (this.preparing.has(key) || this.preparing.size >= mostPrepared || this.stopping.signal.aborted)
       return;
-    const done = this.prepare(tenantId, sessionId, remembered)
+    const done = this.prepare(tenantId, sessionId)
       .catch(this.report)
       .finally(() => this.preparing.delete(key));
     this.preparing.set(key, done);
   }
 
-  private async prepare(tenantId: string, sessionId: string, remembered: RememberedGoal): Promise<void> {
-    const found = await this.deps.ledger.threads.findThread(tenantId, sessionId);
+  /** What is wanted is what the newest context wanted that a turn of the thread answers to. */
+  private async prepare(tenantId: string, sessionId: string): Promise<void> {
+    const { ledger, templates, recentReceipts } = this.deps;
+    if ((await ledger.threads.newestPins(tenantId, sessionId, 1)).length === 0) return;
+    const found = await ledger.threads.findThread(tenantId, sessionId);
     if (!found) return;
-    const { texts } = await this.deps.templates.current();
-    const { goal, settings, clean, vocabulary } = remembered;
-    const at = { tenantId, ...found, activeTurn: undefined, texts };
-    const thread = { ...(await findEffective(this.deps.ledger, at)), vocabulary };
-    const window = await readWindow(this.deps.ledger, thread, clean, goal.roomTokens, goal.keepTurns + 1);
+    const { texts } = await templates.current();
+    const whole = await findWhole(ledger, { tenantId, ...found, activeTurn: undefined, texts });
+    const of = heldBy(whole);
+    const pin = await newestPin(ledger, of);
+    const receipt = pin && (await recentReceipts.find(tenantId, pin.assemblyId));
+    const wanted = receipt && wantedOf(receipt);
+    if (!wanted || wanted.settings.softThreshold >= 1) return;
+    const { goal, goalId, settings, clean, vocabulary } = wanted;
+    const compaction = await boundCut(ledger, of, pin.compactionId ?? "", pin.model);
+    const thread = { ...whole, compaction, vocabulary };
+    const near = settings.softThreshold * goal.roomTokens;
+    if (vocabulary === "o200k_base" && shownTokens(found.head ?? noCounts, compaction, clean) < near) return;
+    const window = await readWindow(ledger, thread, clean, goal.roomTokens, goal.keepTurns + 1);
     const tokens = plus(window.tokens, summaryCost(window.compaction).tokens);
-    if (tokens < settings.softThreshold * goal.roomTokens) return;
-    const { compactions } = this.deps.ledger;
-    if (await compactions.prepared(tenantId, thread.segments, thread.compaction)) return;
+    if (tokens < near) return;
+    const counts = found.head ?? noCounts;
+    const after = (compaction?.beforeTokens ?? -1n) + 1n;
+    const isReady = (held: HeldCompaction) =>
+      held.goal === goalId && (held.appliedUs === null || shownTokens(counts, held, clean) < near);
+    if (await ledger.compactions.keepingMost(of, after, isReady)) return;
     // History will have grown by then: what is prepared now must be on target when it is needed.
     const growth = atLeast(minus(goal.roomTokens, tokens), 0);
-    await this.join({
+    const job: CompactionJob = {
       clean,
       settings,
       goal: { ...goal, targetTokens: atLeast(minus(goal.targetTokens, growth), 1) },
+      goalId,
+      floorModel: undefined,
       thread,
       trigger: CompactionTrigger.BACKGROUND,
       instructions: "",
       mayAskEngine: false,
       isPrepared: true,
       limitMs: backgroundLimitMs,
-    });
+    };
+    const planned = await planFold(job, window, this.stopping.signal);
+    if (planned) await this.join({ ...job, planned });
   }
 
   /** Resolves when nothing is being made. */
@@ -170,9 +193,4 @@ export class Compactor implements RememberedGoals {
     this.stopping.abort();
     await this.idle();
   }
-}
-
-function goalBytes({ settings }: RememberedGoal): number {
-  const { summarizers, summarizationModel } = settings;
-  return 512 + summarizers.reduce((sum, name) => sum + textBytes(name), textBytes(summarizationModel));
 }

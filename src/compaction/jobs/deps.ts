@@ -3,12 +3,11 @@ import type { ContextSettings } from "../../domain/context-settings.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
 import type { Calibrator } from "../../models/calibrator.js";
 import type { Offload } from "../../offload/offload.js";
+import type { RecentReceipts } from "../../receipts/recent-receipts.js";
 import type { ReceiptStore } from "../../storage/assembly/receipt-store.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { Vocabulary } from "../../tokens/vocabulary.js";
 import type { TemplateSource } from "../../workspace/templates.js";
 import type { SummarizerSet } from "../summarizers/summarizer-set.js";
-import type { CompactionJob } from "./job.js";
 import type { PlanSeal } from "./plan-seal.js";
 
 /** What compactions are made with. */
@@ -17,6 +16,7 @@ export interface CompactorDeps {
   readonly summarizers: SummarizerSet;
   readonly templates: TemplateSource;
   readonly counter: TokenCounter;
+  readonly recentReceipts: RecentReceipts;
   /** For work that would hold up the event loop. */
   readonly offload: Offload;
   readonly clock: Clock;
@@ -24,21 +24,10 @@ export interface CompactorDeps {
   readonly ids: Ids;
 }
 
-/** What an assembly wanted of a session's history: after the next turn it will want about the same. */
-export interface RememberedGoal extends Pick<CompactionJob, "goal" | "clean" | "settings"> {
-  /** What the goal is counted with. */
-  readonly vocabulary: Vocabulary;
-}
-
-export interface RememberedGoals {
-  remembered(tenantId: string, sessionId: string): RememberedGoal | undefined;
-}
-
 /** The same for compactions that a caller asks for. */
 export interface CompactionDeps extends CompactorDeps {
   readonly receipts: ReceiptStore;
   readonly planSeal: PlanSeal;
-  readonly goals: RememberedGoals;
   readonly calibrator: Calibrator;
   /** The server's own context settings. */
   readonly settings: ContextSettings | undefined;

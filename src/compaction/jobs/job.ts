@@ -14,6 +14,10 @@ export interface CompactionJob {
   readonly thread: EffectiveThread;
   readonly trigger: CompactionTrigger;
   readonly goal: CompactionGoal;
+  /** Stands for what it is wanted for; see `goalId`. */
+  readonly goalId: string;
+  /** The model whose contexts keep no more from then on: "" for all, undefined for none. */
+  readonly floorModel: string | undefined;
   readonly clean: boolean;
   readonly settings: CompactionSettings;
   readonly instructions: string;
@@ -59,15 +63,14 @@ export function compactingSettings(settings: CompactionSettings): CompactionSett
 export function asOutcome(outcome: CompactionOutcome): JobOutcome {
   if (outcome.kind === "written") return { kind: "done", row: outcome.row };
   if (outcome.kind === "recoveredBefore") return outcome;
-  if (outcome.kind === "superseded" && outcome.row) return { kind: "done", row: outcome.row };
+  if (outcome.kind === "superseded") return { kind: "done", row: outcome.row };
   return { kind: "failed", reason: "the thread changed meanwhile", failures: [] };
 }
 
-/** The row that was written; an error where another compaction was faster, or the thread is gone. */
+/** The row that was written, or the one that another made for the same meanwhile; an error where the thread is gone. */
 export function requireWritten(outcome: CompactionOutcome): CompactionRow {
-  if (outcome.kind === "written") return outcome.row;
-  const id = outcome.kind === "superseded" ? (outcome.row?.id ?? "") : "";
+  if (outcome.kind === "written" || outcome.kind === "superseded") return outcome.row;
   throw new QuireError("COMPACTION_OUTDATED", "the thread changed while it was summarized", {
-    metadata: { compaction_id: id },
+    metadata: { compaction_id: "" },
   });
 }

@@ -4,7 +4,8 @@ import { CompactionTrigger } from "../../domain/compaction.js";
 import { atLeast, minus, modelTokens, shareOf } from "../../domain/token-units.js";
 import { TurnStatus } from "../../domain/turn.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { findEffective } from "../../ledger/effective-thread.js";
+import { boundCut } from "../../ledger/effective-cut.js";
+import { findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { reportedLimitOf, withReportedLimit } from "../../ledger/reported-limits.js";
 import { headMoved } from "../../ledger/turn-draft.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
@@ -18,9 +19,11 @@ import { parseCutId } from "../../thread/history-cut.js";
 import { readFacts } from "../../thread/turn-facts.js";
 import { again, type CompactAnswer, requireMade } from "./compact-session.js";
 import type { CompactionDeps } from "./deps.js";
-import { type CompactionJob, compactingSettings, requireWritten } from "./job.js";
-import { makeCompaction } from "./make-compaction.js";
+import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
+import { goalId } from "./job-goal.js";
+import { makeCompaction, planCompaction } from "./make-compaction.js";
 import { timeLeftMs } from "./time-left.js";
+import { wantedOf } from "./wanted.js";
 
 /** After an overflow the whole context is brought to this share of what is available. */
 const afterOverflowShare = 0.4;
@@ -57,6 +60,10 @@ export async function reportOverflow(
   if (before) return before;
   return again(() => recoverOnce(deps, key, overflow, limits));
 }
+
+type Recovered =
+  | { readonly kind: "answered"; readonly answer: OverflowAnswer }
+  | Exclude<JobOutcome, { kind: "done" }>;
 
 async function recoverOnce(
   deps: CompactionDeps,
@@ -97,7 +104,7 @@ async function recoverOnce(
       : { reportedLimitsJson: withReportedLimit(row, { model, tokens: limitTokens }) };
 
   const server = mergeSettings(deps.settings, undefined, undefined);
-  const wanted = deps.goals.remembered(tenantId, session.id);
+  const wanted = wantedOf(receipt);
   const vocabulary = counted === "cl100k_base" ? "cl100k_base" : "o200k_base";
   const others = modelTokens((used?.systemPrompt ?? 0) + (used?.tools ?? 0) + (used?.event ?? 0));
   // A lower limit leaves so much less; a context that was more than it was taken for is to become so much smaller.
@@ -110,35 +117,44 @@ async function recoverOnce(
   );
   const targetTokens = atLeast(unscaled({ exact, ratio, margin }, room), 1);
   const { texts } = await deps.templates.current();
-  const thread = await findEffective(deps.ledger, { tenantId, ...found, texts, activeTurn });
+  const whole = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn });
+  const cutId = receipt.cut?.compactionId ?? "";
+  const compaction = await boundCut(deps.ledger, heldBy(whole), cutId, model);
+  const goal = {
+    targetTokens,
+    roomTokens: targetTokens,
+    fullRoomTokens: targetTokens,
+    targetMessages: Number.POSITIVE_INFINITY,
+    roomMessages: Number.POSITIVE_INFINITY,
+    keepTurns: wanted?.goal.keepTurns ?? server.keepTurns,
+    keepAtMost: Number.POSITIVE_INFINITY,
+  };
+  const settings = compactingSettings(wanted?.settings ?? server.compaction);
   const job: CompactionJob = {
-    thread: { ...thread, vocabulary },
+    thread: { ...whole, compaction, vocabulary },
     trigger: CompactionTrigger.OVERFLOW_RECOVERY,
-    goal: {
-      targetTokens,
-      roomTokens: targetTokens,
-      fullRoomTokens: targetTokens,
-      targetMessages: Number.POSITIVE_INFINITY,
-      roomMessages: Number.POSITIVE_INFINITY,
-      keepTurns: wanted?.goal.keepTurns ?? server.keepTurns,
-      keepAtMost: Number.POSITIVE_INFINITY,
-    },
+    goal,
+    goalId: goalId({ of: ["overflow", recoveredCall], goal, settings, instructions: "" }),
+    floorModel: model,
     clean: parseCutId(receipt.historyLayer?.cutId ?? "").clean,
-    settings: compactingSettings(wanted?.settings ?? server.compaction),
+    settings,
     instructions: "",
     mayAskEngine: false,
     isPrepared: false,
     recoveredCall,
     limitMs: timeLeftMs(limits.deadlineMs, longestMs),
   };
-  const outcome = await makeCompaction(deps, job, limits.signal, async (row, of) => {
-    const answerOf = (written: CompactionOutcome): OverflowAnswer => {
-      if (written.kind === "recoveredBefore") throw tooLongAgain(session.id);
-      return { compaction: viewCompaction(requireWritten(written)), limitTokens };
-    };
-    const answer = await deps.ledger.compactions.write(key, row, of, answerOf, told);
-    return { kind: "answered" as const, answer };
-  });
+  const planned = await planCompaction(deps, job, limits.signal);
+  const outcome: Recovered = planned
+    ? await makeCompaction(deps, job, planned, limits.signal, async (draft, of) => {
+        const answerOf = (written: CompactionOutcome): OverflowAnswer => {
+          if (written.kind === "recoveredBefore") throw tooLongAgain(session.id);
+          return { compaction: viewCompaction(requireWritten(written)), limitTokens };
+        };
+        const answer = await deps.ledger.compactions.write(key, draft, of, answerOf, told);
+        return { kind: "answered" as const, answer };
+      })
+    : { kind: "nothing" };
   if (outcome.kind !== "nothing") return requireMade(session.label, outcome);
   const isLower = limitTokens !== undefined && limitTokens < modelLimit;
   if (!isLower) throw unrecoverable(session.id, "nothing_left", "nothing is left to compact");

@@ -1,10 +1,11 @@
 import { mergeSettings } from "../../capsule/context-settings.js";
 import type { CompactionPlan } from "../../contract/gen/quire/v1/compaction.js";
+import { CompactionTrigger } from "../../domain/compaction.js";
 import { CompressionStrategy } from "../../domain/context-settings.js";
 import { countedTokens, minus, plus, sumOf } from "../../domain/token-units.js";
 import { TurnStatus } from "../../domain/turn.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { type EffectiveThread, findEffective } from "../../ledger/effective-thread.js";
+import { type EffectiveThread, findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { readWindow } from "../../ledger/thread-window.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
@@ -12,13 +13,16 @@ import { isOnThread } from "../../storage/ledger/thread-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import { beginnings, splitPlaces } from "../../thread/beginnings.js";
 import { summaryCost } from "../../thread/summary-cost.js";
+import { noCounts, plusCounts } from "../../thread/thread-counts.js";
 import { traceTurns } from "../../thread/trace-turns.js";
 import { checkSummary } from "../plan/check-summary.js";
+import { splitCounts } from "../plan/plan-fold.js";
 import { engineName } from "./choose-summarizers.js";
 import type { CompactAnswer } from "./compact-session.js";
 import { compactionRow } from "./compaction-row.js";
 import type { CompactionDeps } from "./deps.js";
 import { requireWritten } from "./job.js";
+import { reuseKey } from "./reuse-key.js";
 
 /** A summary that the engine's own model made. */
 export interface SubmitCompaction {
@@ -40,8 +44,8 @@ export async function submitCompaction(
   signal: AbortSignal,
 ): Promise<CompactAnswer> {
   const { tenantId } = key;
-  const before = await deps.ledger.compactions.answered(key);
-  if (before) return before;
+  const answered = await deps.ledger.compactions.answered(key);
+  if (answered) return answered;
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
   const plan = deps.planSeal.open(tenantId, found.session.id, command.planToken);
@@ -50,12 +54,16 @@ export async function submitCompaction(
     anchor?.sessionId === found.session.id && anchor.parentTurnId === found.session.headTurnId;
   const activeTurn = anchor?.status === TurnStatus.OPEN && isUnderHead ? anchor : undefined;
   const { texts } = await deps.templates.current();
-  const thread = await findEffective(deps.ledger, { tenantId, ...found, texts, activeTurn });
+  const whole = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn });
+  const { previousCompactionId: previousId } = plan;
+  const of = heldBy(whole);
+  const compaction = previousId === "" ? undefined : await deps.ledger.compactions.held(of, previousId);
+  const thread = { ...whole, compaction };
   const isAnchored = activeTurn !== undefined || isOnThread(thread.segments, anchor);
-  if (!isAnchored || (thread.compaction?.id ?? "") !== plan.previousCompactionId) throw outdated(thread);
+  if (!isAnchored || (previousId !== "" && !compaction)) throw outdated("");
   const anchorDepth = activeTurn ? found.session.headDepth + 1 : anchor!.depth!;
   const fold = await foldOf(deps, thread, plan, anchorDepth, signal);
-  if (!fold) throw outdated(thread);
+  if (!fold) throw outdated("");
   const tokens = await deps.counter.count(command.summary);
   const { mustKeep } = plan;
   const maxTokens = countedTokens(plan.maxSummaryTokens);
@@ -74,6 +82,7 @@ export async function submitCompaction(
     goal: { keepTurns: 0, targetTokens: plus(fold.keptTokens, maxTokens) },
     settings: mergeSettings(deps.settings, undefined, undefined).compaction,
     instructions: "",
+    goalId: plan.goal,
     isPrepared: false,
   };
   const made = {
@@ -87,20 +96,33 @@ export async function submitCompaction(
     durationMs,
     failures: [],
   };
+  const last = await deps.ledger.threads.findTurnAt(tenantId, thread.segments, fold.summarizedTurns);
+  const origin = { ...job, ...plan, chainHash: last?.chainHash, summarizer: engineName, texts };
   const row = await compactionRow(
     deps,
     job,
     { ...plan, ...fold, maxSummaryTokens: maxTokens, floors: [] },
     made,
+    reuseKey(origin),
   );
-  return deps.ledger.compactions.write(key, row, thread, (outcome) => ({
-    compaction: viewCompaction(requireWritten(outcome)),
-  }));
+  const before = plusCounts(last ?? noCounts, fold.splitCounts);
+  // What keeps more than a floor would never be shown.
+  const floor = await deps.ledger.compactions.floor(of, "");
+  if (floor && floor.beforeTokens >= before.threadTokens) throw outdated(floor.id);
+  const draft = {
+    row,
+    before,
+    floorModel: plan.trigger === CompactionTrigger.MANUAL ? "" : undefined,
+  };
+  return deps.ledger.compactions.write(key, draft, thread, (outcome) => {
+    if (outcome.kind === "superseded") throw outdated(outcome.row.id);
+    return { compaction: viewCompaction(requireWritten(outcome)) };
+  });
 }
 
-function outdated(thread: EffectiveThread): QuireError {
+function outdated(compactionId: string): QuireError {
   return new QuireError("COMPACTION_OUTDATED", "the thread is no longer what the plan was made for", {
-    metadata: { compaction_id: thread.compaction?.id ?? "" },
+    metadata: { compaction_id: compactionId },
   });
 }
 
@@ -123,7 +145,7 @@ async function foldOf(
   const oldestFirst = window.newestFirst.toReversed();
   const at = oldestFirst.findIndex((turn) => turn.stored.turnId === plan.firstKeptTurnId);
   const first = oldestFirst[at];
-  // It applies to all threads that contain its anchor: it must not say anything of turns after that.
+  // It applies to forks that are made at its anchor: it must not say anything of turns after that.
   if (!first || first.stored.depth > anchorDepth) return undefined;
   const index = plan.firstKeptMessageIndex - first.from;
   const turns = await traceTurns(oldestFirst, false, signal);
@@ -144,5 +166,6 @@ async function foldOf(
     keptTokens,
     replacedTokens: plus(minus(window.tokens, keptTokens), summaryCost(thread.compaction).tokens),
     summarizedTurns: first.stored.depth - 1,
+    splitCounts: splitCounts(first, plan.firstKeptMessageIndex),
   };
 }

@@ -1,4 +1,8 @@
 import type { CountedTokens } from "../../domain/token-units.js";
+
+/** History is compacted to this share of what it may have, before a turn. */
+export const targetShare = 0.6;
+
 /** What history should come down to, the summary included. */
 export interface CompactionGoal {
   readonly targetTokens: CountedTokens;

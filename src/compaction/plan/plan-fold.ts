@@ -4,6 +4,7 @@ import { type CountedTokens, countedTokens, least, minus, plus, sumOf } from "..
 import { messageOverheadTokens } from "../../thread/message-overhead.js";
 import type { ShownTurn } from "../../thread/shown-turn.js";
 import { summaryCost } from "../../thread/summary-cost.js";
+import { countsOf, type ThreadCounts } from "../../thread/thread-counts.js";
 import { traceTurns } from "../../thread/trace-turns.js";
 import { factsOf } from "../../thread/turn-facts.js";
 import { unansweredTokens } from "../../thread/unanswered.js";
@@ -25,6 +26,8 @@ export interface PlannedFold {
   /** Turns before the window that no summary stands for yet: from this depth on. */
   readonly unreadFrom: number;
   readonly unreadTo: number;
+  /** What the messages cost that are summarized of the first turn which is kept. */
+  readonly splitCounts: ThreadCounts;
 }
 
 /** A thread that is to come down to a goal. */
@@ -139,7 +142,20 @@ export async function planFold(
     kept,
     unreadFrom: summarized + 1,
     unreadTo,
+    splitCounts: splitCounts(keptTurn, keptTurn.from + cut.messageIndex),
   };
+}
+
+/** What the messages of a turn before one of them cost, as they are counted with the thread. */
+export function splitCounts({ stored }: ShownTurn, messageIndex: number): ThreadCounts {
+  const before = factsOf(stored).messages.slice(0, messageIndex);
+  return countsOf(
+    before.map(({ role, cleanTokens, sentTokens }) => ({
+      isSystem: role === "S",
+      parts: minus(cleanTokens, messageOverheadTokens),
+      context: minus(sentTokens, cleanTokens),
+    })),
+  );
 }
 
 /** What a turn costs from a message on, in o200k tokens, whatever it is counted with otherwise. */

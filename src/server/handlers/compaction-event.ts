@@ -19,8 +19,8 @@ export function compactionEvent(
     case "failed":
       return { $case: "failed", value: { reason: notice.reason, failures: [...notice.failures] } };
     case "needed": {
-      const { prompt, previousId, trigger, sessionId } = notice;
-      const plan = { ...notice.plan, previousCompactionId: previousId, trigger };
+      const { prompt, previousId, trigger, sessionId, goal } = notice;
+      const plan = { ...notice.plan, previousCompactionId: previousId, trigger, goal };
       const value = {
         planToken: planSeal.seal(tenantId, sessionId, plan),
         plan,

@@ -26,6 +26,7 @@ import {
 } from "../../ledger/sessions.js";
 import { streamHistory } from "../../ledger/stream-history.js";
 import { watchSession } from "../../ledger/watch-session.js";
+import { compactionOfContext } from "../../receipts/compaction-of-context.js";
 import { paged } from "../paged.js";
 import { type Service, service } from "../service.js";
 import { afterCalls, afterTurn } from "./after-turn.js";
@@ -122,9 +123,13 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const scope = request.scope === TurnScope.WRITTEN ? "written" : "thread";
         return listTurns(ledger, tenantId, { ...paged(request), scope });
       },
-      streamHistory: (request, { tenantId, signal }) => {
+      streamHistory: async function* (request, { tenantId, signal }) {
         const effective = request.view === HistoryView.EFFECTIVE;
-        return streamHistory(ledger, tenantId, { ...request, thread: request.thread!, effective }, signal);
+        const compactionId = request.assemblyId
+          ? await compactionOfContext(assembly, tenantId, request.assemblyId)
+          : undefined;
+        const command = { ...request, thread: request.thread!, effective, compactionId };
+        yield* streamHistory(ledger, tenantId, command, signal);
       },
       compact: (request, { key, ...limits }) => compactSession(assembly.compaction, key, request, limits),
       submitCompaction: (request, { key, signal }) =>

@@ -1,78 +1,117 @@
 import type { Database, PrismaTransaction } from "../database.js";
+import type { SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentWrite, replayAnswer, type WriteKey } from "../stored-answers.js";
-import { type CompactionRow, compactionShape, type SessionRow } from "./rows.js";
-import type { ThreadSegment } from "./thread-store.js";
+import {
+  type CompactedThread,
+  floorsOf,
+  type HeldBy,
+  type HeldCompaction,
+  type HeldRow,
+  hangsOff,
+  heldById,
+  keepingLeast,
+  keepingMost,
+} from "./held-compactions.js";
+import { type CompactionRow, compactionShape, type SessionRow, type TurnRow } from "./rows.js";
 import { erasureLock } from "./write-turns.js";
 
-/** What came of a write: the compaction that applies now, and whether it is the one that was to be written. */
+/** What came of a write. */
 export type CompactionOutcome =
   | { readonly kind: "written"; readonly row: CompactionRow }
-  /** Another one was faster. */
-  | { readonly kind: "superseded"; readonly row: CompactionRow | undefined }
+  /** The session has one for the same place and goal already. */
+  | { readonly kind: "superseded"; readonly row: CompactionRow }
   /** The turn that it hangs off was erased, or the session. */
   | { readonly kind: "anchorGone" }
   /** This model call had its recovery already. */
   | { readonly kind: "recoveredBefore" };
 
-/** The thread that a compaction is for: the runs of its turns, and the open turn at its end, if it has one. */
-export interface CompactedThread {
-  readonly segments: readonly ThreadSegment[];
-  readonly activeTurn: { readonly id: string } | undefined;
+/** A compaction to be stored for a session. */
+export interface CompactionDraft {
+  readonly row: CompactionRow;
+  /** What the thread costs before the kept part. */
+  readonly before: Pick<TurnRow, "threadTokens" | "threadContextTokens" | "threadMessages">;
+  /** The model whose contexts keep no more than it does: "" for all, undefined for none. */
+  readonly floorModel: string | undefined;
 }
 
-const lockThread =
+const lockCompactions =
   "SELECT pg_advisory_xact_lock(hashtextextended('quire-compaction/' || CAST($1 AS TEXT), 0))";
 const lockAnchor = "SELECT 1 FROM turns WHERE tenant_id = $1 AND id = $2 FOR SHARE";
 const lockSession = "SELECT 1 FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
 const selectCompaction = `SELECT ${compactionShape.columnList} FROM compactions WHERE tenant_id = ?`;
 /** Made once: long texts are slow to compare. */
-const selectOwn = `${selectCompaction} AND anchor_turn_id = ? AND applied_us IS NOT NULL ORDER BY id DESC LIMIT 1`;
 const selectById = `${selectCompaction} AND id = ?`;
-const newestWhere = (condition: string) =>
-  `${selectCompaction} AND branch_id = ? AND depth BETWEEN ? AND ? AND ${condition} ORDER BY depth DESC, id DESC LIMIT 1`;
-const selectApplied = newestWhere("applied_us IS NOT NULL");
-const selectPrepared = newestWhere("applied_us IS NULL AND previous_id = ?");
-const selectFirstPrepared = newestWhere("applied_us IS NULL AND previous_id IS NULL");
+const selectReusable = `${selectCompaction} AND reuse_key = ? ORDER BY id DESC LIMIT 1`;
 
-/** Compactions as they are stored. */
+/** Compactions as they are stored, and the sessions that they apply to. */
 export class CompactionStore {
   constructor(private readonly database: Database) {}
-
-  /** The compaction that applies to a thread: of all that hang off its turns, the one at the deepest turn, then the newest. */
-  async latest(tenantId: string, thread: CompactedThread): Promise<CompactionRow | undefined> {
-    if (thread.activeTurn) {
-      const own = await this.one(selectOwn, [tenantId, thread.activeTurn.id]);
-      if (own) return own;
-    }
-    return this.inSegments(tenantId, thread.segments, selectApplied, []);
-  }
-
-  /** The newest one that was prepared on top of what applies now, and waits until it is needed. */
-  async prepared(
-    tenantId: string,
-    segments: readonly ThreadSegment[],
-    current: CompactionRow | undefined,
-  ): Promise<CompactionRow | undefined> {
-    return current
-      ? this.inSegments(tenantId, segments, selectPrepared, [current.id])
-      : this.inSegments(tenantId, segments, selectFirstPrepared, []);
-  }
 
   async find(tenantId: string, id: string): Promise<CompactionRow | undefined> {
     return this.one(selectById, [tenantId, id]);
   }
 
-  /** Those that apply and hang off the given turns, the newest first. */
-  async ofTurns(tenantId: string, turnIds: readonly string[]): Promise<CompactionRow[]> {
-    if (turnIds.length === 0) return [];
+  /** One whose summary was made from the same and in the same way, for whichever session. */
+  async reusable(tenantId: string, reuseKey: Buffer): Promise<CompactionRow | undefined> {
+    return this.one(selectReusable, [tenantId, reuseKey]);
+  }
+
+  /** One that a session holds and that hangs off its thread. */
+  async held(of: HeldBy, id: string): Promise<HeldRow | undefined> {
+    return this.reading(() => heldById(this.database.sqlReader, of, id));
+  }
+
+  /** The compaction that contexts of a model keep no more than: one by hand, or after an overflow of the model. */
+  async floor(of: HeldBy, model: string): Promise<HeldCompaction | undefined> {
+    return this.reading(() => first(floorsOf(this.database.sqlReader, of, model)));
+  }
+
+  /** The one in force that keeps least. */
+  async keepingLeast(of: HeldBy): Promise<HeldCompaction | undefined> {
     return this.reading(() =>
-      this.database.reader.compaction.findMany({
+      first(keepingLeast(this.database.sqlReader, of), ({ appliedUs }) => appliedUs !== null),
+    );
+  }
+
+  /** Of those with at least so much before the kept part, the one that keeps most and is taken. */
+  async keepingMost(
+    of: HeldBy,
+    beforeTokens: bigint,
+    isTaken: (held: HeldCompaction) => boolean,
+  ): Promise<HeldCompaction | undefined> {
+    return this.reading(() => first(keepingMost(this.database.sqlReader, of, beforeTokens), isTaken));
+  }
+
+  /** The one that was prepared for a goal, keeps least, and waits until it is needed. */
+  async prepared(of: HeldBy, goal: string): Promise<HeldCompaction | undefined> {
+    const waits = (held: HeldCompaction) => held.appliedUs === null && held.goal === goal;
+    return this.reading(() => first(keepingLeast(this.database.sqlReader, of), waits));
+  }
+
+  /** One that the session has for the same place and goal. */
+  async same(of: HeldBy, row: SamePlace, beforeTokens: bigint): Promise<CompactionRow | undefined> {
+    const found = await this.keepingMost(of, beforeTokens, (held) => isSame(held, row));
+    return found && this.find(of.tenantId, found.id);
+  }
+
+  /** Those that a session holds, are in force, and hang off the given turns, the newest first. */
+  async ofTurns(tenantId: string, sessionId: string, turnIds: readonly string[]): Promise<CompactionRow[]> {
+    if (turnIds.length === 0) return [];
+    return this.reading(async () => {
+      const { reader } = this.database;
+      const rows = await reader.compaction.findMany({
         where: { tenantId, anchorTurnId: { in: [...turnIds] }, appliedUs: { not: null } },
         orderBy: { id: "desc" },
-      }),
-    );
+      });
+      const held = await reader.sessionCompaction.findMany({
+        where: { tenantId, sessionId, compactionId: { in: rows.map(({ id }) => id) } },
+        select: { compactionId: true },
+      });
+      const ids = new Set(held.map(({ compactionId }) => compactionId));
+      return rows.filter(({ id }) => ids.has(id));
+    });
   }
 
   /** The answer to this very request, if it was done before. */
@@ -92,14 +131,15 @@ export class CompactionStore {
     return this.reading(() => this.database.reader.compaction.count({ where }));
   }
 
-  /** Writes a compaction if the thread still has the one that it was made on top of; with it, a limit that the session is told of. */
+  /** Writes a compaction, unless the session has one for the same place and goal; with it, a limit that the session is told of. */
   async write<Answer>(
     key: WriteKey<Answer>,
-    row: CompactionRow,
+    draft: CompactionDraft,
     thread: CompactedThread,
     answer: (outcome: CompactionOutcome) => Answer,
     told?: (session: SessionRow) => Partial<SessionRow>,
   ): Promise<Answer> {
+    const { row } = draft;
     return this.locked(key, row, async (tx) => {
       const anchor = await tx.turn.findUnique({
         where: { tenantId_id: { tenantId: row.tenantId, id: row.anchorTurnId } },
@@ -112,38 +152,41 @@ export class CompactionStore {
       const again = { tenantId, sessionId, anchorTurnId: anchor.id, recoveredCall };
       if (recoveredCall !== null && (await tx.compaction.count({ where: again })) > 0)
         return answer({ kind: "recoveredBefore" });
-      const current = await latestIn(tx, row.tenantId, thread);
-      if ((current?.id ?? null) !== row.previousId) return answer({ kind: "superseded", row: current });
+      const before = await sameIn(tx, draft, thread);
+      if (before) return answer({ kind: "superseded", row: before });
       // An open turn may have been finished meanwhile.
       const placed = { ...row, branchId: anchor.branchId, depth: anchor.depth };
       await tx.compaction.create({ data: placed });
+      const { id: compactionId } = row;
+      const { threadTokens, threadContextTokens, threadMessages } = draft.before;
+      await tx.sessionCompaction.create({
+        data: {
+          tenantId,
+          sessionId,
+          compactionId,
+          beforeTokens: threadTokens,
+          beforeContextTokens: threadContextTokens,
+          beforeMessages: threadMessages,
+          floorModel: draft.floorModel ?? null,
+        },
+      });
       if (told) await tx.session.updateMany({ where: { tenantId, id: sessionId }, data: told(session) });
       return answer({ kind: "written", row: placed });
     });
   }
 
-  /** Puts a prepared compaction in force, if the thread still has the one that it was made on top of. */
-  async apply(
-    prepared: CompactionRow,
-    thread: CompactedThread,
-    appliedUs: bigint,
-  ): Promise<CompactionOutcome> {
-    const { tenantId, id } = prepared;
-    return this.locked(noKey(tenantId), prepared, async (tx): Promise<CompactionOutcome> => {
-      const current = await latestIn(tx, tenantId, thread);
-      if (current?.id === id) return { kind: "written", row: current };
-      if ((current?.id ?? null) !== prepared.previousId) return { kind: "superseded", row: current };
-      const { count } = await tx.compaction.updateMany({
-        where: { tenantId, id, appliedUs: null },
-        data: { appliedUs },
-      });
-      return count === 1
-        ? { kind: "written", row: { ...prepared, appliedUs } }
-        : { kind: "superseded", row: await latestIn(tx, tenantId, thread) };
-    });
+  /** Puts a prepared compaction in force; the first time counts. Undefined where it is gone. */
+  async apply(tenantId: string, id: string, appliedUs: bigint): Promise<CompactionRow | undefined> {
+    return this.reading(() =>
+      this.database.transaction(async (tx) => {
+        const where = { tenantId, id };
+        await tx.compaction.updateMany({ where: { ...where, appliedUs: null }, data: { appliedUs } });
+        return (await tx.compaction.findUnique({ where: { tenantId_id: where } })) ?? undefined;
+      }),
+    );
   }
 
-  /** One transaction at a time for the compactions of a branch; erasures wait for it. Writers of turns do not. */
+  /** One transaction at a time for the compactions of a session; erasures wait for it. Writers of turns do not. */
   private locked<Answer>(
     key: WriteKey<Answer>,
     row: CompactionRow,
@@ -157,27 +200,14 @@ export class CompactionStore {
       async (tx) => {
         if (this.database.dialect === "sqlite") return;
         await tx.$executeRawUnsafe(shareErasureLock, row.tenantId);
-        await tx.$executeRawUnsafe(lockThread, `${row.tenantId}/${row.branchId ?? row.anchorTurnId}`);
+        await tx.$executeRawUnsafe(lockCompactions, `${row.tenantId}/${row.sessionId}`);
         // An open turn that is finished now would not see this compaction, and not give it its place.
         if (row.branchId === null) await tx.$executeRawUnsafe(lockAnchor, row.tenantId, row.anchorTurnId);
       },
     );
   }
 
-  private async inSegments(
-    tenantId: string,
-    segments: readonly ThreadSegment[],
-    select: string,
-    args: readonly string[],
-  ): Promise<CompactionRow | undefined> {
-    for (const { branchId, fromDepth, toDepth } of segments.toReversed()) {
-      const found = await this.one(select, [tenantId, branchId, fromDepth, toDepth, ...args]);
-      if (found) return found;
-    }
-    return undefined;
-  }
-
-  private async one(text: string, args: readonly (string | number)[]): Promise<CompactionRow | undefined> {
+  private async one(text: string, args: readonly SqlValue[]): Promise<CompactionRow | undefined> {
     const [row] = await this.reading(() => this.database.sqlReader.query(text, args));
     return row && compactionShape.read(row);
   }
@@ -205,26 +235,39 @@ export function noKey<Answer>(tenantId: string): WriteKey<Answer> {
   };
 }
 
-/** The same as `latest`, inside a transaction. */
-async function latestIn(
+/** What two compactions for the same have in common. */
+type SamePlace = Pick<CompactionRow, "firstKeptTurnId" | "firstKeptMessageIndex" | "goal">;
+
+function isSame(held: HeldCompaction | CompactionRow, row: SamePlace): boolean {
+  return (
+    held.firstKeptTurnId === row.firstKeptTurnId &&
+    held.firstKeptMessageIndex === row.firstKeptMessageIndex &&
+    held.goal === row.goal
+  );
+}
+
+/** The same as `same`, inside a transaction. */
+async function sameIn(
   tx: PrismaTransaction,
-  tenantId: string,
+  { row, before }: CompactionDraft,
   thread: CompactedThread,
 ): Promise<CompactionRow | undefined> {
-  const applied = { tenantId, appliedUs: { not: null } };
-  if (thread.activeTurn) {
-    const own = await tx.compaction.findFirst({
-      where: { ...applied, anchorTurnId: thread.activeTurn.id },
-      orderBy: { id: "desc" },
-    });
-    if (own) return own;
-  }
-  for (const { branchId, fromDepth, toDepth } of thread.segments.toReversed()) {
-    const found = await tx.compaction.findFirst({
-      where: { ...applied, branchId, depth: { gte: fromDepth, lte: toDepth } },
-      orderBy: [{ depth: "desc" }, { id: "desc" }],
-    });
-    if (found) return found;
-  }
+  const { tenantId, sessionId } = row;
+  const held = await tx.sessionCompaction.findMany({
+    where: { tenantId, sessionId, beforeTokens: before.threadTokens },
+    select: { compactionId: true },
+  });
+  const rows = await tx.compaction.findMany({
+    where: { tenantId, id: { in: held.map(({ compactionId }) => compactionId) } },
+    orderBy: { id: "desc" },
+  });
+  return rows.find((found) => isSame(found, row) && hangsOff(thread, found));
+}
+
+async function first<T>(
+  found: AsyncGenerator<T>,
+  isTaken: (value: T) => boolean = () => true,
+): Promise<T | undefined> {
+  for await (const value of found) if (isTaken(value)) return value;
   return undefined;
 }

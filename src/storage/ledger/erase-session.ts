@@ -126,6 +126,7 @@ async function eraseAbove(
     await sql.execute(deleteModelCalls, [tenantId, ...range]);
     await sql.execute(deleteRange("messages"), range);
     await pause();
+    await sql.execute(deleteHeld, [tenantId, ...range]);
     await sql.execute(deleteRange("compactions"), range);
     turns += await sql.execute(deleteRange("turns"), range);
   }
@@ -134,6 +135,9 @@ async function eraseAbove(
 
 const deleteRange = (table: string) =>
   `DELETE FROM ${table} WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?`;
+
+const deleteHeld = `DELETE FROM session_compactions WHERE tenant_id = ? AND compaction_id IN
+(SELECT id FROM compactions WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
 
 const deleteModelCalls = `DELETE FROM model_calls WHERE tenant_id = ? AND turn_id IN
 (SELECT id FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
@@ -148,6 +152,10 @@ async function eraseUnplaced(
   for (let at = 0; at < turnIds.length; at += deleteRows, await pause()) {
     const some = turnIds.slice(at, at + deleteRows);
     const within = `IN (${list(some.length)})`;
+    await sql.execute(
+      `DELETE FROM session_compactions WHERE tenant_id = ? AND compaction_id IN (SELECT id FROM compactions WHERE tenant_id = ? AND anchor_turn_id ${within})`,
+      [tenantId, tenantId, ...some],
+    );
     for (const [table, column] of [
       ["messages", "turn_id"],
       ["compactions", "anchor_turn_id"],
@@ -171,7 +179,7 @@ async function eraseRows(sql: Sql, session: SessionRow, pause: Pause): Promise<v
     ["session_metadata", "key"],
     ["stored_answers", "(method, request_id)"],
     ["receipts", "id"],
-    ["context_pins", "(model, role)"],
+    ["context_pins", "(model, role, replay, limit_tokens)"],
   ] as const) {
     const columns = key.replaceAll(/[()]/g, "");
     const text = `DELETE FROM ${table} WHERE tenant_id = ? AND session_id = ? AND ${key} IN (SELECT ${columns} FROM ${table} WHERE tenant_id = ? AND session_id = ? LIMIT ${deleteRows})`;
@@ -179,6 +187,7 @@ async function eraseRows(sql: Sql, session: SessionRow, pause: Pause): Promise<v
     for (; deleted === deleteRows; await pause())
       deleted = await sql.execute(text, [tenantId, sessionId, tenantId, sessionId]);
   }
+  await eraseHeld(sql, tenantId, sessionId, pause);
   await sql.execute("DELETE FROM sessions WHERE tenant_id = ? AND id = ?", [tenantId, sessionId]);
   if (forkedFromSessionId !== null)
     await sql.execute(
@@ -190,6 +199,27 @@ async function eraseRows(sql: Sql, session: SessionRow, pause: Pause): Promise<v
     [tenantId],
   );
 }
+
+/** The session's compactions: those that no other session holds, too. */
+async function eraseHeld(sql: Sql, tenantId: string, sessionId: string, pause: Pause): Promise<void> {
+  for (;;) {
+    const rows = await sql.query(selectHeld, [tenantId, sessionId]);
+    if (rows.length === 0) return;
+    const ids = rows.map(([id]) => id as string);
+    const within = `IN (${list(ids.length)})`;
+    await sql.execute(
+      `DELETE FROM session_compactions WHERE tenant_id = ? AND session_id = ? AND compaction_id ${within}`,
+      [tenantId, sessionId, ...ids],
+    );
+    await sql.execute(
+      `DELETE FROM compactions WHERE tenant_id = ? AND id ${within} AND NOT EXISTS (SELECT 1 FROM session_compactions h WHERE h.tenant_id = compactions.tenant_id AND h.compaction_id = compactions.id)`,
+      [tenantId, ...ids],
+    );
+    await pause();
+  }
+}
+
+const selectHeld = `SELECT compaction_id FROM session_compactions WHERE tenant_id = ? AND session_id = ? LIMIT ${deleteRows}`;
 
 /** How many turns of the session's thread stay. */
 function keptOfThread(

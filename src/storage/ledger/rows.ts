@@ -8,6 +8,7 @@ export type HeadMoveRow = models.HeadMoveModel;
 export type BranchRow = models.BranchModel;
 export type StoredAnswerRow = models.StoredAnswerModel;
 export type CompactionRow = models.CompactionModel;
+export type SessionCompactionRow = models.SessionCompactionModel;
 export type PinRow = models.ContextPinModel;
 export type SessionMetadataRow = models.SessionMetadataModel;
 export type ModelCallRow = models.ModelCallModel;
@@ -24,6 +25,9 @@ export type ParentTurn = Pick<
   | "chainHash"
   | "completedUs"
   | "assemblyId"
+  | "threadTokens"
+  | "threadContextTokens"
+  | "threadMessages"
 >;
 
 /** What a write to a session's thread needs to know of the session. */
@@ -155,6 +159,9 @@ export const parentShape = new TableShape<ParentTurn>("turns", [
   ["chainHash", "chain_hash", "bytes"],
   ["completedUs", "completed_us", "bigint"],
   ["assemblyId", "assembly_id", "text"],
+  ["threadTokens", "thread_tokens", "bigint"],
+  ["threadContextTokens", "thread_context_tokens", "bigint"],
+  ["threadMessages", "thread_messages", "bigint"],
 ]);
 
 export const turnShape = new TableShape<TurnRow>("turns", [
@@ -192,6 +199,9 @@ export const turnShape = new TableShape<TurnRow>("turns", [
   ["completedUs", "completed_us", "bigint"],
   ["assemblyId", "assembly_id", "text"],
   ["modelCallCount", "model_call_count", "int"],
+  ["threadTokens", "thread_tokens", "bigint"],
+  ["threadContextTokens", "thread_context_tokens", "bigint"],
+  ["threadMessages", "thread_messages", "bigint"],
 ]);
 
 export const modelCallShape = new TableShape<ModelCallRow>("model_calls", [
@@ -279,6 +289,8 @@ export const compactionShape = new TableShape<CompactionRow>("compactions", [
   ["wordsJson", "words_json", "text"],
   ["createdUs", "created_us", "bigint"],
   ["appliedUs", "applied_us", "bigint"],
+  ["goal", "goal", "text"],
+  ["reuseKey", "reuse_key", "bytes"],
 ]);
 
 export const pinShape = new TableShape<PinRow>("context_pins", [
@@ -286,7 +298,10 @@ export const pinShape = new TableShape<PinRow>("context_pins", [
   ["sessionId", "session_id", "text"],
   ["model", "model", "text"],
   ["role", "role", "text"],
+  ["replay", "replay", "text"],
+  ["limitTokens", "limit_tokens", "int"],
   ["assemblyId", "assembly_id", "text"],
+  ["compactionId", "compaction_id", "text"],
   ["turnId", "turn_id", "text"],
   ["pinnedUs", "pinned_us", "bigint"],
 ]);

@@ -8,8 +8,9 @@ import { findAnswer, idempotentSqlWrite, idempotentWrite, type WriteKey } from "
 import { type Erasure, eraseSession, findSubAgents } from "./erase-session.js";
 import { aliasesOf, findSessionRow, sessionLookups } from "./find-session.js";
 import { listSessionRows, type SessionFilter, type StoredSession, storedSession } from "./list-sessions.js";
-import { type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
+import { type BranchRow, type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
 import { writeMetadata } from "./session-metadata.js";
+import type { ThreadPosition } from "./thread-store.js";
 import { erasureLock } from "./write-turns.js";
 
 const shareErasureLock = erasureLock("pg_advisory_xact_lock_shared", "$1");
@@ -24,6 +25,11 @@ const namedLookups: Readonly<Record<Dialect, readonly string[]>> = {
 };
 const lockSessionSql = "SELECT 1 FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
 const lockNameSql = "SELECT pg_advisory_xact_lock(hashtextextended('quire-name/' || CAST($1 AS TEXT), 0))";
+
+const copyHeldSql = `INSERT INTO session_compactions (tenant_id, session_id, compaction_id, before_tokens, before_context_tokens, before_messages, floor_model)
+SELECT h.tenant_id, CAST(? AS TEXT), h.compaction_id, h.before_tokens, h.before_context_tokens, h.before_messages, h.floor_model
+FROM session_compactions h JOIN compactions c ON c.tenant_id = h.tenant_id AND c.id = h.compaction_id
+WHERE h.tenant_id = ? AND h.session_id = ? AND c.branch_id = ? AND c.depth <= ?`;
 
 /** Sessions as they are stored. */
 export class SessionStore {
@@ -228,6 +234,22 @@ export class SessionTransaction {
     return count === 1 || (await this.tx.session.count({ where })) === 0;
   }
 
+  /** Gives a fork the compactions of its origin that hang off the turn it starts at, or off an ancestor. */
+  async copyCompactions(fromSessionId: string, toSessionId: string, at: ThreadPosition): Promise<void> {
+    const { tenantId } = this;
+    let branchId: string | null = at.branchId;
+    let depth = at.depth;
+    const sql = this.dialect === "sqlite" ? copyHeldSql : numbered(copyHeldSql);
+    while (branchId !== null) {
+      await this.tx.$executeRawUnsafe(sql, toSessionId, tenantId, fromSessionId, branchId, depth);
+      const branch: BranchRow | null = await this.tx.branch.findUnique({
+        where: { tenantId_id: { tenantId, id: branchId } },
+      });
+      branchId = branch?.parentBranchId ?? null;
+      depth = Math.min(depth, branch?.forkDepth ?? 0);
+    }
+  }
+
   async findTurn(turnId: string): Promise<TurnRow | undefined> {
     const row = await this.tx.turn.findUnique({
       where: { tenantId_id: { tenantId: this.tenantId, id: turnId } },
@@ -290,6 +312,12 @@ export class SessionTransaction {
       });
     }
   }
+}
+
+/** PostgreSQL numbers its places. */
+function numbered(text: string): string {
+  let place = 0;
+  return text.replaceAll("?", () => `$${++place}`);
 }
 
 async function findRow(

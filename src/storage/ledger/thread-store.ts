@@ -48,6 +48,9 @@ export function isOnThread(
   );
 }
 
+/** What a context is pinned by beside its session. */
+export type PinKey = Pick<PinRow, "model" | "role" | "replay" | "limitTokens">;
+
 /** A session, the turn at its head, and the tenant's erasure epoch. */
 export interface FoundThread {
   readonly session: SessionHead;
@@ -113,6 +116,18 @@ export class ThreadStore {
     return row && turnShape.read(row);
   }
 
+  /** The turn at a depth of the thread that these runs make up. */
+  async findTurnAt(
+    tenantId: string,
+    segments: readonly ThreadSegment[],
+    depth: number,
+  ): Promise<ParentTurn | undefined> {
+    const segment = segments.find(({ fromDepth, toDepth }) => fromDepth <= depth && depth <= toDepth);
+    if (!segment) return undefined;
+    const [row] = await this.query(selectTurnAt, [tenantId, segment.branchId, depth]);
+    return row && parentShape.read(row);
+  }
+
   async findMessages(tenantId: string, turnId: string): Promise<MessageRow[]> {
     return this.reading(() =>
       this.database.reader.messageRow.findMany({
@@ -144,15 +159,17 @@ export class ThreadStore {
     return calls;
   }
 
-  /** The context that a session last sent to a model in a role. */
-  async findPin(
-    tenantId: string,
-    sessionId: string,
-    model: string,
-    role: string,
-  ): Promise<PinRow | undefined> {
-    const [row] = await this.query(selectPin, [tenantId, sessionId, model, role]);
+  /** The context that a session last sent for a key. */
+  async findPin(tenantId: string, sessionId: string, key: PinKey): Promise<PinRow | undefined> {
+    const { model, role, replay, limitTokens } = key;
+    const [row] = await this.query(selectPin, [tenantId, sessionId, model, role, replay, limitTokens]);
     return row && pinShape.read(row);
+  }
+
+  /** The contexts that a session last sent, whoever for, the newest first. */
+  async newestPins(tenantId: string, sessionId: string, limit: number): Promise<PinRow[]> {
+    const rows = await this.query(selectPins, [tenantId, sessionId, limit]);
+    return rows.map((row) => pinShape.read(row)!);
   }
 
   /** The runs that make up a thread after a depth, the oldest first. */
@@ -287,7 +304,9 @@ const threadLookups = sessionLookups(
   `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`,
 );
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
-const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ?`;
+const selectTurnAt = `SELECT ${parentShape.columnList} FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth = ?`;
+const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? AND model = ? AND role = ? AND replay = ? AND limit_tokens = ?`;
+const selectPins = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? ORDER BY pinned_us DESC LIMIT ?`;
 const selectSegment =
   "SELECT turn_id, depth, index_json, wire FROM messages WHERE tenant_id = ? AND branch_id = ? AND depth BETWEEN ? AND ? ORDER BY depth, first_index";
 

@@ -353,7 +353,7 @@ const upsertTurn = ` ON CONFLICT (tenant_id, id) DO UPDATE SET ${turnShape.colum
   .map(([, column]) => `${column} = excluded.${column}`)
   .join(", ")}`;
 const upsertPin =
-  " ON CONFLICT (tenant_id, session_id, model, role) DO UPDATE SET assembly_id = excluded.assembly_id, turn_id = excluded.turn_id, pinned_us = excluded.pinned_us";
+  " ON CONFLICT (tenant_id, session_id, model, role, replay, limit_tokens) DO UPDATE SET assembly_id = excluded.assembly_id, compaction_id = excluded.compaction_id, turn_id = excluded.turn_id, pinned_us = excluded.pinned_us";
 const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE tenant_id = ? AND turn_id = ?";
 const placeCompactionsSql =
   "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { HistoryReplay } from "../../../src/contract/gen/quire/v1/assembly.js";
 import type { CompactionTurn } from "../../../src/contract/gen/quire/v1/compaction.js";
 import type { ContextSettings } from "../../../src/contract/gen/quire/v1/context_settings.js";
 import type { DeepPartial } from "../../../src/contract/gen/quire/v1/message.js";
@@ -46,18 +47,21 @@ async function clocked(script: ModelScript = () => ({ text: "They looked for a p
     return rows.map((row) => viewCompaction(row) as CompactionTurn);
   };
   const assemble = (session: string, settings: DeepPartial<ContextSettings> = {}) => {
-    const context = tightContext(session, roomTokens, { summarizers: { names: ["openai"] }, ...settings });
+    // Without what was sent with the turns: they are as large as they are said to be.
+    const replay = HistoryReplay.CLEAN;
+    const limits = { summarizers: { names: ["openai"] }, ...settings };
+    const context = { ...tightContext(session, roomTokens, limits), replay };
     return assembled(quire.assembly.assemble({ context }));
   };
   const idle = () => engine.assembly.compactor.idle();
-  return { ...opened, model, clock, written, assemble, idle };
+  return { ...opened, model, flags, clock, written, assemble, idle };
 }
 
 /** A session that has been assembled once, and has grown to so many turns since. */
 async function grown(desk: Awaited<ReturnType<typeof clocked>>, turns: number) {
   const first = await longSession(desk.quire, "soft", 2);
-  await desk.assemble("soft");
-  const head = await growSession(desk.quire, "soft", [3, turns], first);
+  const { assemblyId } = (await desk.assemble("soft")).resolved;
+  const head = await growSession(desk.quire, "soft", [3, turns], first, plainTurn, assemblyId);
   await desk.idle();
   return head;
 }
@@ -108,8 +112,8 @@ describe("a compaction in advance", () => {
       return { text: "They looked for a parcel." };
     });
     const first = await longSession(desk.quire, "soft", 2);
-    await desk.assemble("soft");
-    const head = await growSession(desk.quire, "soft", [3, lastFitting + 1], first);
+    const { assemblyId } = (await desk.assemble("soft")).resolved;
+    const head = await growSession(desk.quire, "soft", [3, lastFitting + 1], first, plainTurn, assemblyId);
     const needed = desk.assemble("soft");
     released.open();
     expect((await needed).finished).toMatchObject({ trigger: "COMPACTION_TRIGGER_BACKGROUND" });
@@ -122,8 +126,8 @@ describe("a compaction in advance", () => {
   it("is off with a soft threshold of 1", async () => {
     const desk = await clocked();
     const first = await longSession(desk.quire, "soft", 2);
-    await desk.assemble("soft", { softThreshold: 1 });
-    await growSession(desk.quire, "soft", [3, lastFitting], first);
+    const { assemblyId } = (await desk.assemble("soft", { softThreshold: 1 })).resolved;
+    await growSession(desk.quire, "soft", [3, lastFitting], first, plainTurn, assemblyId);
     await desk.idle();
     desk.clock.ms += 2 * cacheMs;
     expect((await desk.assemble("soft", { softThreshold: 1 })).notices).toEqual([]);
@@ -145,36 +149,33 @@ describe("a compaction in advance", () => {
   });
 });
 
-describe("a compaction that is not urgent", () => {
-  it("is put off while the prompt cache is warm, and made when it is cold", async () => {
+describe("a cut that fits", () => {
+  it("stays, however near its limit history is and however cold the cache", async () => {
     const desk = await clocked();
     await grown(desk, lastFitting);
-    desk.clock.ms += cacheMs;
-    const warm = await desk.assemble("soft");
-    expect(warm.notices).toEqual([]);
-    expect(warm.layer).toMatchObject({ compactionId: "", turns: lastFitting });
-    desk.clock.ms += 1_000;
-    const cold = await desk.assemble("soft");
-    expect(cold.finished).toMatchObject({ trigger: "COMPACTION_TRIGGER_BACKGROUND" });
-    expect(cold.layer.compactionId).toBe(cold.finished!.id);
-    expect(desk.model.requests).toHaveLength(1);
+    for (let hour = 0; hour < 3; hour++) {
+      desk.clock.ms += 12 * cacheMs;
+      const { notices, layer } = await desk.assemble("soft");
+      expect(notices).toEqual([]);
+      expect(layer).toMatchObject({ compactionId: "", turns: lastFitting });
+    }
   });
+});
 
-  it("is made on the spot when the cache is cold and none was prepared", async () => {
+describe("what a session wanted of its history", () => {
+  it("is read from the receipt of its newest context: a server that was just started prepares, too", async () => {
     const desk = await clocked();
-    await longSession(desk.quire, "soft", lastFitting);
-    expect((await desk.assemble("soft")).notices).toEqual([]);
-    desk.clock.ms += cacheMs + 1_000;
-    const cold = await desk.assemble("soft");
-    expect(cold.notices.map((notice) => notice.$case)).toEqual(["started", "finished"]);
-    expect(cold.layer.tokens).toBeLessThanOrEqual(targetTokens);
-  });
-
-  it("is not made below the soft threshold, however cold the cache is", async () => {
-    const desk = await clocked();
-    await longSession(desk.quire, "soft", firstSoft - 1);
-    desk.clock.ms += 10 * cacheMs;
-    expect((await desk.assemble("soft")).notices).toEqual([]);
+    const head = await grown(desk, firstSoft - 1);
+    expect(await desk.written()).toEqual([]);
+    const other = await openedEngine(
+      { ...desk.flags, database: desk.config.database },
+      { clock: desk.clock },
+    );
+    await growSession(other.quire, "soft", [firstSoft, firstSoft], head);
+    await other.engine.assembly.compactor.idle();
+    expect(await desk.written()).toMatchObject([
+      { trigger: "COMPACTION_TRIGGER_BACKGROUND", summarizer: "openai", applyTime: undefined },
+    ]);
   });
 });
 
@@ -216,8 +217,8 @@ describe("closing", () => {
     });
     const first = await longSession(served.quire, "soft", 2);
     const context = tightContext("soft", roomTokens, { summarizers: { names: ["openai"] } });
-    await assembled(served.assemble(context));
-    await growSession(served.quire, "soft", [3, lastFitting], first);
+    const { assemblyId } = (await assembled(served.assemble(context))).resolved;
+    await growSession(served.quire, "soft", [3, lastFitting], first, plainTurn, assemblyId);
     await asked.passed;
     const rows = () => served.engine.database.sqlReader.query("SELECT id FROM compactions", []);
     expect(await rows()).toEqual([]);

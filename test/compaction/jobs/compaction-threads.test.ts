@@ -62,7 +62,7 @@ describe("a fork", () => {
     const { turns, compacted } = await summarized();
     const label = await fork(turns[depth - 1]!);
     await growSession(quire, label, [101, 102], turns[depth - 1]!);
-    const { layer, made } = await assembleChecked(quire, tight(label, 10_000));
+    const { layer, made } = await assembleChecked(quire, tight(label, 800));
     const { id, summarizedTurns } = compacted.made!;
     expect(made).toBeUndefined();
     expect(layer).toMatchObject({ compactionId: id, turns: depth + 2 - summarizedTurns });
@@ -74,7 +74,7 @@ describe("a fork", () => {
     await growSession(quire, forked, [101, 108], turns[12]!);
     const own = await assembleChecked(quire, tight(forked, 600));
     expect(own.made).toMatchObject({ previousCompactionId: compacted.made!.id });
-    expect((await assembleChecked(quire, tight(label, 10_000))).layer.compactionId).toBe(compacted.made!.id);
+    expect((await assembleChecked(quire, tight(label, 800))).layer.compactionId).toBe(compacted.made!.id);
   });
 
   test("before the summarized turns can be summarized again, in another way", async () => {
@@ -95,12 +95,12 @@ describe("a head that is moved", () => {
         expectedHeadTurnId: turns[from - 1]!,
       });
     await move(16, 8);
-    expect((await assembleChecked(quire, tight(label, 10_000))).layer).toMatchObject({
+    expect((await assembleChecked(quire, tight(label, 800))).layer).toMatchObject({
       compactionId: "",
       turns: 8,
     });
     await move(8, 16);
-    const { layer } = await assembleChecked(quire, tight(label, 10_000));
+    const { layer } = await assembleChecked(quire, tight(label, 800));
     expect(layer.compactionId).toBe(compacted.made!.id);
   });
 });
@@ -163,7 +163,7 @@ describe("inside a tool loop", () => {
     const { label, turnId } = await looping(4, 8);
     const { made } = await assembleChecked(quire, { ...tight(label, 700), activeTurnId: turnId });
     await quire.ledger.completeTurn({ turnId, result: { messages: [assistant("Row 3 it is.")] } });
-    const after = await assembleChecked(quire, tight(label, 10_000));
+    const after = await assembleChecked(quire, tight(label, 700));
     expect(after.layer).toMatchObject({ compactionId: made!.id, turns: 1 });
     expect(foundCompaction(await quire.ledger.getTurn({ turnId: made!.id })).depth).toBe(5);
     expect((await compactionsOf(quire, label)).map(({ id }) => id)).toEqual([made!.id]);
@@ -187,7 +187,7 @@ describe("inside a tool loop", () => {
     const { made } = await assembleChecked(quire, { ...tight(label, 700), activeTurnId: turnId });
     expect(made).toMatchObject({ anchorTurnId: head, depth: 12, firstKeptMessageIndex: 0 });
     await quire.ledger.completeTurn({ turnId, status: TurnStatus.FAILED });
-    expect((await assembleChecked(quire, tight(label, 10_000))).layer.compactionId).toBe(made!.id);
+    expect((await assembleChecked(quire, tight(label, 700))).layer.compactionId).toBe(made!.id);
   });
 
   test("the first turn of a session can be compacted, too", async () => {
@@ -196,7 +196,7 @@ describe("inside a tool loop", () => {
     expect(made).toMatchObject({ anchorTurnId: turnId, lastSummarizedTurnId: "", summarizedTurns: 0 });
     expect(layer).toMatchObject({ turns: 1, summarizedTurns: 0 });
     await quire.ledger.completeTurn({ turnId, result: { messages: [assistant("Row 3 it is.")] } });
-    expect((await assembleChecked(quire, tight(label, 10_000))).layer.compactionId).toBe(made!.id);
+    expect((await assembleChecked(quire, tight(label, 700))).layer.compactionId).toBe(made!.id);
   });
 });
 
@@ -214,7 +214,7 @@ describe("DeleteSession", () => {
     await quire.ledger.deleteSession({ session: label });
     for (const { id } of [later.compaction!, open.made!])
       await expect(quire.ledger.getTurn({ turnId: id })).rejects.toMatchObject({ reason: "TURN_NOT_FOUND" });
-    const kept = await assembleChecked(quire, tight(forked, 10_000));
+    const kept = await assembleChecked(quire, tight(forked, 800));
     expect(kept.layer.compactionId).toBe(compacted.made!.id);
     await quire.ledger.deleteSession({ session: forked });
     await expect(quire.ledger.getTurn({ turnId: compacted.made!.id })).rejects.toMatchObject({

@@ -109,8 +109,10 @@ describe("a compaction", () => {
     expect(clean.made).toBeDefined();
     expect(clean.history.every((message) => message.contextParts.length === 0)).toBe(true);
     expect(clean.layer.tokens).toBe(clean.made!.tokensAfter);
-    const sent = await assembleChecked(quire, { ...tight(label, 6_000), replay: HistoryReplay.AS_SENT });
+    const sent = await assembleChecked(quire, { ...tight(label, 1_000), replay: HistoryReplay.AS_SENT });
     expect(sent.layer).toMatchObject({ compactionId: clean.made!.id, turns: clean.layer.turns });
+    const larger = await assembleChecked(quire, { ...tight(label, 6_000), replay: HistoryReplay.AS_SENT });
+    expect(larger.layer).toMatchObject({ compactionId: "", turns: 12 });
   });
 
   test("is not made of a session without turns", async () => {

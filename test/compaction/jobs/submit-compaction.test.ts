@@ -108,7 +108,7 @@ describe("SubmitCompaction", () => {
     await growSession(quire, label, [13, 14], head);
     const { compaction } = await submit(label, token);
     expect(compaction).toMatchObject({ anchorTurnId: head, depth: 12 });
-    expect((await assembleChecked(quire, byEngine(label, 10_000))).layer.compactionId).toBe(compaction!.id);
+    expect((await assembleChecked(quire, byEngine(label, 700))).layer.compactionId).toBe(compaction!.id);
   });
 
   test("takes the next plan, which stands on the first", async () => {
@@ -137,7 +137,7 @@ describe("SubmitCompaction", () => {
       splitMessageIndex: plan!.firstKeptMessageIndex,
     });
     await quire.ledger.completeTurn({ turnId: turn!.id, result: { messages: [assistant("Row 3.")] } });
-    expect((await assembleChecked(quire, byEngine(label, 10_000))).layer.compactionId).toBe(compaction!.id);
+    expect((await assembleChecked(quire, byEngine(label, 700))).layer.compactionId).toBe(compaction!.id);
   });
 });
 

@@ -320,6 +320,9 @@ function emptyTurn(id: string, sessionId: string): TurnRow {
     completedUs: null,
     assemblyId: null,
     modelCallCount: 0,
+    threadTokens: 0n,
+    threadContextTokens: 0n,
+    threadMessages: 0n,
   };
 }
 

@@ -108,6 +108,11 @@ export type ErasureEpoch = Prisma.ErasureEpochModel
  */
 export type Compaction = Prisma.CompactionModel
 /**
+ * Model SessionCompaction
+ * A compaction that applies to a session: one that was made for it, or for the session that it was forked from, before that.
+ */
+export type SessionCompaction = Prisma.SessionCompactionModel
+/**
  * Model SharedSecret
  * A random key that all servers of a database have in common.
  */
@@ -154,7 +159,7 @@ export type Receipt = Prisma.ReceiptModel
 export type ReceiptBlob = Prisma.ReceiptBlobModel
 /**
  * Model ContextPin
- * The context that a session last sent to a model in a role: what its next one must begin with to be read from the prompt cache.
+ * The context that a session last sent to a model in a role, by replay mode and asked limit: what its next one must begin with to be read from the prompt cache.
  */
 export type ContextPin = Prisma.ContextPinModel
 /**

@@ -9,6 +9,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.js";
 import { ThinkingSettings } from "./capsule.js";
 import { Floor } from "./compaction.js";
+import { ContextSettings } from "./context_settings.js";
 import { InjectedSystem } from "./injected_context.js";
 import { Message, Part } from "./message.js";
 import {
@@ -1282,7 +1283,72 @@ export interface Receipt {
    * injected_system is what the system prompt that was sent was made from. If that prompt was kept from an
    * earlier context, these may be older versions than in `inputs`.
    */
-  readonly injectedSystem: InjectedSystem | undefined;
+  readonly injectedSystem:
+    | InjectedSystem
+    | undefined;
+  /** cut says for what limits the history was cut, and what was settled with the cut. */
+  readonly cut: CutState | undefined;
+}
+
+/**
+ * CutState is what is settled together with the place where history begins. A turn that names the assembly
+ * pins it: the session's next context for the same model, role, replay mode and asked limit begins at the
+ * same place as long as it fits.
+ */
+export interface CutState {
+  /** max_context_tokens is the limit that was asked for; 0 for none. */
+  readonly maxContextTokens: number;
+  /** replay is how earlier messages were shown. */
+  readonly replay: HistoryReplay;
+  /** memory_reserve is what was kept free for memory. */
+  readonly memoryReserve: number;
+  /**
+   * other_tokens is what system prompt, tools and event cost when the place was chosen. A context that begins
+   * earlier must fit beside as much.
+   */
+  readonly otherTokens: number;
+  /**
+   * room_tokens is what history might cost when the place was chosen, counted as in HistoryGoal. A context
+   * begins earlier only when the room has grown well beyond that.
+   */
+  readonly roomTokens: number;
+  /**
+   * wanted is what was wanted of history, for compactions in advance; absent where history is never
+   * compacted.
+   */
+  readonly wanted:
+    | HistoryGoal
+    | undefined;
+  /**
+   * compaction_id is the compaction that the history was cut by; empty for none. It counts also where its
+   * summary had to be left out.
+   */
+  readonly compactionId: string;
+}
+
+/**
+ * HistoryGoal is what a context wanted of its history. Tokens are those of `TokenBudget.vocabulary`, before
+ * the model's ratio.
+ */
+export interface HistoryGoal {
+  /** target_tokens is what history should cost after a compaction. */
+  readonly targetTokens: number;
+  /** room_tokens is what it may cost; more is compacted. */
+  readonly roomTokens: number;
+  /** full_room_tokens is what it may cost when memory gives way. */
+  readonly fullRoomTokens: number;
+  /** max_messages is how many messages it may have; absent for any number. */
+  readonly maxMessages?:
+    | number
+    | undefined;
+  /** keep_turns is how many of the last turns should stay whole. */
+  readonly keepTurns: number;
+  /** settings are how summaries are to be made. */
+  readonly settings:
+    | ContextSettings
+    | undefined;
+  /** goal stands for all of this: of two compactions for the same place and goal, the first is used. */
+  readonly goal: string;
 }
 
 function createBaseAgentEvent(): AgentEvent {
@@ -4124,6 +4190,7 @@ function createBaseReceipt(): Receipt {
     cachePlan: undefined,
     prefix: undefined,
     injectedSystem: undefined,
+    cut: undefined,
   };
 }
 
@@ -4182,6 +4249,9 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.injectedSystem !== undefined) {
       InjectedSystem.encode(message.injectedSystem, writer.uint32(162).fork()).join();
+    }
+    if (message.cut !== undefined) {
+      CutState.encode(message.cut, writer.uint32(178).fork()).join();
     }
     return writer;
   },
@@ -4343,6 +4413,14 @@ export const Receipt: MessageFns<Receipt> = {
             message.injectedSystem = InjectedSystem.decode(reader, reader.uint32());
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.cut = CutState.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4392,6 +4470,281 @@ export const Receipt: MessageFns<Receipt> = {
     message.injectedSystem = (object.injectedSystem !== undefined && object.injectedSystem !== null)
       ? InjectedSystem.fromPartial(object.injectedSystem)
       : undefined;
+    message.cut = (object.cut !== undefined && object.cut !== null) ? CutState.fromPartial(object.cut) : undefined;
+    return message;
+  },
+};
+
+function createBaseCutState(): CutState {
+  return {
+    maxContextTokens: 0,
+    replay: HistoryReplay.UNSPECIFIED,
+    memoryReserve: 0,
+    otherTokens: 0,
+    roomTokens: 0,
+    wanted: undefined,
+    compactionId: "",
+  };
+}
+
+export const CutState: MessageFns<CutState> = {
+  encode(message: CutState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.maxContextTokens !== 0) {
+      writer.uint32(8).uint32(message.maxContextTokens);
+    }
+    if (message.replay !== HistoryReplay.UNSPECIFIED) {
+      writer.uint32(16).int32(historyReplayToNumber(message.replay));
+    }
+    if (message.memoryReserve !== 0) {
+      writer.uint32(24).uint32(message.memoryReserve);
+    }
+    if (message.otherTokens !== 0) {
+      writer.uint32(32).uint32(message.otherTokens);
+    }
+    if (message.roomTokens !== 0) {
+      writer.uint32(56).uint32(message.roomTokens);
+    }
+    if (message.wanted !== undefined) {
+      HistoryGoal.encode(message.wanted, writer.uint32(42).fork()).join();
+    }
+    if (message.compactionId !== "") {
+      writer.uint32(50).string(message.compactionId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CutState {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCutState() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.maxContextTokens = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.replay = historyReplayFromJSON(reader.int32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.memoryReserve = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.otherTokens = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.roomTokens = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.wanted = HistoryGoal.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.compactionId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CutState>): CutState {
+    return CutState.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CutState>): CutState {
+    const message = createBaseCutState() as any;
+    message.maxContextTokens = object.maxContextTokens ?? 0;
+    message.replay = object.replay ?? HistoryReplay.UNSPECIFIED;
+    message.memoryReserve = object.memoryReserve ?? 0;
+    message.otherTokens = object.otherTokens ?? 0;
+    message.roomTokens = object.roomTokens ?? 0;
+    message.wanted = (object.wanted !== undefined && object.wanted !== null)
+      ? HistoryGoal.fromPartial(object.wanted)
+      : undefined;
+    message.compactionId = object.compactionId ?? "";
+    return message;
+  },
+};
+
+function createBaseHistoryGoal(): HistoryGoal {
+  return {
+    targetTokens: 0,
+    roomTokens: 0,
+    fullRoomTokens: 0,
+    maxMessages: undefined,
+    keepTurns: 0,
+    settings: undefined,
+    goal: "",
+  };
+}
+
+export const HistoryGoal: MessageFns<HistoryGoal> = {
+  encode(message: HistoryGoal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.targetTokens !== 0) {
+      writer.uint32(8).uint32(message.targetTokens);
+    }
+    if (message.roomTokens !== 0) {
+      writer.uint32(16).uint32(message.roomTokens);
+    }
+    if (message.fullRoomTokens !== 0) {
+      writer.uint32(24).uint32(message.fullRoomTokens);
+    }
+    if (message.maxMessages !== undefined) {
+      writer.uint32(32).uint32(message.maxMessages);
+    }
+    if (message.keepTurns !== 0) {
+      writer.uint32(40).uint32(message.keepTurns);
+    }
+    if (message.settings !== undefined) {
+      ContextSettings.encode(message.settings, writer.uint32(50).fork()).join();
+    }
+    if (message.goal !== "") {
+      writer.uint32(58).string(message.goal);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HistoryGoal {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHistoryGoal() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.targetTokens = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.roomTokens = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.fullRoomTokens = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.maxMessages = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.keepTurns = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.settings = ContextSettings.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.goal = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HistoryGoal>): HistoryGoal {
+    return HistoryGoal.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HistoryGoal>): HistoryGoal {
+    const message = createBaseHistoryGoal() as any;
+    message.targetTokens = object.targetTokens ?? 0;
+    message.roomTokens = object.roomTokens ?? 0;
+    message.fullRoomTokens = object.fullRoomTokens ?? 0;
+    message.maxMessages = object.maxMessages ?? undefined;
+    message.keepTurns = object.keepTurns ?? 0;
+    message.settings = (object.settings !== undefined && object.settings !== null)
+      ? ContextSettings.fromPartial(object.settings)
+      : undefined;
+    message.goal = object.goal ?? "";
     return message;
   },
 };

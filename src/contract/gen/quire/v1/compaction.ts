@@ -17,10 +17,7 @@ export const protobufFileName = "quire/v1/compaction.proto";
 export const CompactionTrigger = {
   /** UNSPECIFIED - COMPACTION_TRIGGER_UNSPECIFIED is never sent. */
   UNSPECIFIED: "COMPACTION_TRIGGER_UNSPECIFIED",
-  /**
-   * CONTEXT_LIMIT - COMPACTION_TRIGGER_CONTEXT_LIMIT means that history did not fit, or was close to its limit, before a
-   * turn.
-   */
+  /** CONTEXT_LIMIT - COMPACTION_TRIGGER_CONTEXT_LIMIT means that history did not fit before a turn. */
   CONTEXT_LIMIT: "COMPACTION_TRIGGER_CONTEXT_LIMIT",
   /**
    * OVERFLOW_RECOVERY - COMPACTION_TRIGGER_OVERFLOW_RECOVERY means that a model refused a context as too long; see
@@ -29,10 +26,7 @@ export const CompactionTrigger = {
   OVERFLOW_RECOVERY: "COMPACTION_TRIGGER_OVERFLOW_RECOVERY",
   /** MANUAL - COMPACTION_TRIGGER_MANUAL means that Compact was called. */
   MANUAL: "COMPACTION_TRIGGER_MANUAL",
-  /**
-   * TOOL_LOOP - COMPACTION_TRIGGER_TOOL_LOOP means that history did not fit, or was close to its limit, inside a turn
-   * that goes on.
-   */
+  /** TOOL_LOOP - COMPACTION_TRIGGER_TOOL_LOOP means that history did not fit inside a turn that goes on. */
   TOOL_LOOP: "COMPACTION_TRIGGER_TOOL_LOOP",
   /** BACKGROUND - COMPACTION_TRIGGER_BACKGROUND means that it was prepared before it was needed. */
   BACKGROUND: "COMPACTION_TRIGGER_BACKGROUND",
@@ -230,14 +224,15 @@ export interface Floor {
 
 /**
  * CompactionTurn carries a summary of older turns, and says where the part of the thread that is kept begins.
- * It hangs off a turn and applies to every thread that contains that turn; if several do, the one at the
- * deepest turn applies, and of those the newest. It is never a head and never a parent, and what it
- * summarizes stays in the ledger.
+ * It hangs off a turn and applies to the session that it was made for, and to sessions forked from that one
+ * afterwards at or behind the turn. Which of a session's compactions a context begins with depends on its
+ * model and limit: a larger window sees more. It is never a head and never a parent, and what it summarizes
+ * stays in the ledger.
  */
 export interface CompactionTurn {
   /** id is a UUIDv7. GetTurn takes it. */
   readonly id: string;
-  /** session_id is the session that it was made through. */
+  /** session_id is the session that it was made for. */
   readonly sessionId: string;
   /** anchor_turn_id is the turn that it hangs off. */
   readonly anchorTurnId: string;
@@ -359,6 +354,8 @@ export interface CompactionPlan {
    * them, character for character.
    */
   readonly mustKeep: readonly string[];
+  /** goal stands for what the compaction is wanted for; see HistoryGoal. */
+  readonly goal: string;
 }
 
 /**
@@ -369,10 +366,7 @@ export interface CompactionEvent {
   /** event is what happened. */
   readonly event:
     | //
-    /**
-     * started says that history is being compacted: it does not fit, or it is close to its limit while the
-     * prompt cache is lost anyway.
-     */
+    /** started says that history is being compacted, because it does not fit. */
     { readonly $case: "started"; readonly value: CompactionStarted }
     | //
     /** finished is the compaction that the history now begins with. */
@@ -1046,6 +1040,7 @@ function createBaseCompactionPlan(): CompactionPlan {
     maxSummaryTokens: 0,
     replacedTokens: 0,
     mustKeep: [],
+    goal: "",
   };
 }
 
@@ -1077,6 +1072,9 @@ export const CompactionPlan: MessageFns<CompactionPlan> = {
     }
     for (const v of message.mustKeep) {
       writer.uint32(74).string(v!);
+    }
+    if (message.goal !== "") {
+      writer.uint32(82).string(message.goal);
     }
     return writer;
   },
@@ -1166,6 +1164,14 @@ export const CompactionPlan: MessageFns<CompactionPlan> = {
             message.mustKeep.push(reader.string());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.goal = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1192,6 +1198,7 @@ export const CompactionPlan: MessageFns<CompactionPlan> = {
     message.maxSummaryTokens = object.maxSummaryTokens ?? 0;
     message.replacedTokens = object.replacedTokens ?? 0;
     message.mustKeep = object.mustKeep?.map((e) => e) || [];
+    message.goal = object.goal ?? "";
     return message;
   },
 };

@@ -313,8 +313,8 @@ export interface ContextSettings {
     | undefined;
   /**
    * soft_threshold is the share of its room that history may fill before a compaction is prepared in the
-   * background. From there on, history is also compacted as soon as the prompt cache is lost for another
-   * reason. 1 turns this off; 0.85 by default.
+   * background; 1 turns that off. When the prompt cache is lost anyway, a context shows more of the thread
+   * again if that fills no more than this share. 0.85 by default.
    */
   readonly softThreshold?:
     | number

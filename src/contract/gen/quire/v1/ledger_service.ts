@@ -129,8 +129,9 @@ export const HistoryView = {
   /** FULL - HISTORY_VIEW_FULL shows every message of the thread. */
   FULL: "HISTORY_VIEW_FULL",
   /**
-   * EFFECTIVE - HISTORY_VIEW_EFFECTIVE shows the thread as contexts see it: the summary of its latest compaction, then
-   * the turns that it keeps. Without a compaction it is the same as FULL.
+   * EFFECTIVE - HISTORY_VIEW_EFFECTIVE shows the thread as a context sees it: the summary of a compaction, then the turns
+   * that it keeps. Without a compaction it is the same as FULL. Which compaction it is depends on the
+   * context; see `assembly_id`.
    */
   EFFECTIVE: "HISTORY_VIEW_EFFECTIVE",
   UNRECOGNIZED: "UNRECOGNIZED",
@@ -284,7 +285,26 @@ export interface GetSessionRequest {
 /** GetSessionResponse holds one session. */
 export interface GetSessionResponse {
   /** session is the session as it is now. */
-  readonly session: Session | undefined;
+  readonly session:
+    | Session
+    | undefined;
+  /** thread_size is how large the thread is that ends at its head. */
+  readonly threadSize: ThreadSize | undefined;
+}
+
+/**
+ * ThreadSize is how large a thread is as contexts would show it whole: without SYSTEM messages, and with the
+ * results that are made up for calls which nobody answered.
+ */
+export interface ThreadSize {
+  /** turns is the number of its turns. */
+  readonly turns: number;
+  /** messages is the number of its messages. */
+  readonly messages: number;
+  /** tokens is what they cost, in o200k tokens, with the context that was sent with them. */
+  readonly tokens: number;
+  /** context_tokens is how much of that is such context, which the replay mode CLEAN leaves out. */
+  readonly contextTokens: number;
 }
 
 /** ListSessionsRequest asks for a page of sessions. Filters that are set apply together. */
@@ -419,7 +439,7 @@ export interface ForkSessionRequest {
   readonly requestId: string;
   /**
    * session is the session to fork; label, id or alias. When left out, it is the one that the named turn was
-   * written through; if that is gone, the fork remembers nothing.
+   * written through; if that is gone, the fork remembers nothing and has no compactions.
    */
   readonly session: string;
   /** at is where the fork begins. At the session's head when left out. */
@@ -808,6 +828,11 @@ export interface StreamHistoryRequest {
   readonly afterTurnId: string;
   /** last_turns reads only this many turns from the end of the thread; all of them when 0. */
   readonly lastTurns: number;
+  /**
+   * assembly_id is the context whose compaction the view EFFECTIVE shows. When empty, it is the newest one
+   * that a turn of the thread answered; without one, the compaction in force that keeps least.
+   */
+  readonly assemblyId: string;
 }
 
 /** StreamHistoryResponse is one batch of a thread's messages. */
@@ -1276,13 +1301,16 @@ export const GetSessionRequest: MessageFns<GetSessionRequest> = {
 };
 
 function createBaseGetSessionResponse(): GetSessionResponse {
-  return { session: undefined };
+  return { session: undefined, threadSize: undefined };
 }
 
 export const GetSessionResponse: MessageFns<GetSessionResponse> = {
   encode(message: GetSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.session !== undefined) {
       Session.encode(message.session, writer.uint32(10).fork()).join();
+    }
+    if (message.threadSize !== undefined) {
+      ThreadSize.encode(message.threadSize, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1308,6 +1336,14 @@ export const GetSessionResponse: MessageFns<GetSessionResponse> = {
             message.session = Session.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.threadSize = ThreadSize.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1328,6 +1364,100 @@ export const GetSessionResponse: MessageFns<GetSessionResponse> = {
     message.session = (object.session !== undefined && object.session !== null)
       ? Session.fromPartial(object.session)
       : undefined;
+    message.threadSize = (object.threadSize !== undefined && object.threadSize !== null)
+      ? ThreadSize.fromPartial(object.threadSize)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseThreadSize(): ThreadSize {
+  return { turns: 0, messages: 0, tokens: 0, contextTokens: 0 };
+}
+
+export const ThreadSize: MessageFns<ThreadSize> = {
+  encode(message: ThreadSize, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.turns !== 0) {
+      writer.uint32(8).uint32(message.turns);
+    }
+    if (message.messages !== 0) {
+      writer.uint32(16).uint64(message.messages);
+    }
+    if (message.tokens !== 0) {
+      writer.uint32(24).uint64(message.tokens);
+    }
+    if (message.contextTokens !== 0) {
+      writer.uint32(32).uint64(message.contextTokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ThreadSize {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseThreadSize() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.turns = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.messages = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.tokens = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.contextTokens = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ThreadSize>): ThreadSize {
+    return ThreadSize.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ThreadSize>): ThreadSize {
+    const message = createBaseThreadSize() as any;
+    message.turns = object.turns ?? 0;
+    message.messages = object.messages ?? 0;
+    message.tokens = object.tokens ?? 0;
+    message.contextTokens = object.contextTokens ?? 0;
     return message;
   },
 };
@@ -4150,7 +4280,7 @@ export const ListTurnsResponse: MessageFns<ListTurnsResponse> = {
 };
 
 function createBaseStreamHistoryRequest(): StreamHistoryRequest {
-  return { thread: undefined, view: HistoryView.UNSPECIFIED, afterTurnId: "", lastTurns: 0 };
+  return { thread: undefined, view: HistoryView.UNSPECIFIED, afterTurnId: "", lastTurns: 0, assemblyId: "" };
 }
 
 export const StreamHistoryRequest: MessageFns<StreamHistoryRequest> = {
@@ -4171,6 +4301,9 @@ export const StreamHistoryRequest: MessageFns<StreamHistoryRequest> = {
     }
     if (message.lastTurns !== 0) {
       writer.uint32(40).uint32(message.lastTurns);
+    }
+    if (message.assemblyId !== "") {
+      writer.uint32(50).string(message.assemblyId);
     }
     return writer;
   },
@@ -4228,6 +4361,14 @@ export const StreamHistoryRequest: MessageFns<StreamHistoryRequest> = {
             message.lastTurns = reader.uint32();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.assemblyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4262,6 +4403,7 @@ export const StreamHistoryRequest: MessageFns<StreamHistoryRequest> = {
     message.view = object.view ?? HistoryView.UNSPECIFIED;
     message.afterTurnId = object.afterTurnId ?? "";
     message.lastTurns = object.lastTurns ?? 0;
+    message.assemblyId = object.assemblyId ?? "";
     return message;
   },
 };
@@ -5110,7 +5252,7 @@ export const LedgerServiceDefinition = {
       options: {},
     },
     /**
-     * GetSession returns one session.
+     * GetSession returns one session, and how large its thread is.
      *
      * Errors: SESSION_NOT_FOUND.
      */
@@ -5154,9 +5296,9 @@ export const LedgerServiceDefinition = {
     },
     /**
      * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
-     * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-     * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
-     * erases them as well.
+     * that no other session reaches, and every compaction that applies to no other session. A session reaches
+     * the ancestors of its head and of all turns written through it. It is the only call that removes turns.
+     * The sessions of its sub-agents stay, unless `cascade` erases them as well.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
      * `cascade`, more than 1,000 of them).
@@ -5170,10 +5312,11 @@ export const LedgerServiceDefinition = {
       options: {},
     },
     /**
-     * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
-     * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
-     * forked session remembers, its task included. To change a message that was sent, fork before its turn and
-     * record the changed one.
+     * ForkSession creates a session whose head is any finished turn, or the turn before any turn. The fork
+     * shares the turns up to there, and goes its own way from there on. It remembers what the forked session
+     * remembers, its task included. The forked session's compactions that hang off the turn or an ancestor
+     * apply to the fork as well; what either of them compacts later does not concern the other. To change a
+     * message that was sent, fork before its turn and record the changed one.
      *
      * A session may have 10,000 forks at a time, counting those made at single turns that were written through
      * it. A fork that is deleted no longer counts.
@@ -5320,7 +5463,8 @@ export const LedgerServiceDefinition = {
      *
      * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
      * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
-     * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
+     * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread, or `assembly_id` is
+     * no context of it); RECEIPT_NOT_FOUND (`assembly_id`).
      */
     streamHistory: {
       name: "StreamHistory",
@@ -5332,7 +5476,8 @@ export const LedgerServiceDefinition = {
     },
     /**
      * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
-     * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+     * head, so a turn that is being written at the same time is not disturbed. From then on, no context of the
+     * session shows more of the thread than it keeps, whatever the model. Settings that the request leaves
      * open are the server's, not a capsule's.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
@@ -5352,9 +5497,9 @@ export const LedgerServiceDefinition = {
      * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
      * within its limit, and hold every identifier in `must_keep`.
      *
-     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
-     * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
-     * was not made for this session).
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
+     * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+     * made for this session).
      */
     submitCompaction: {
       name: "SubmitCompaction",
@@ -5421,7 +5566,7 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): CreateSessionResponse => CreateSessionResponse.decode(value),
   },
   /**
-   * GetSession returns one session.
+   * GetSession returns one session, and how large its thread is.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -5470,9 +5615,9 @@ export const LedgerServiceService = {
   },
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
-   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
-   * erases them as well.
+   * that no other session reaches, and every compaction that applies to no other session. A session reaches
+   * the ancestors of its head and of all turns written through it. It is the only call that removes turns.
+   * The sessions of its sub-agents stay, unless `cascade` erases them as well.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
    * `cascade`, more than 1,000 of them).
@@ -5488,10 +5633,11 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): DeleteSessionResponse => DeleteSessionResponse.decode(value),
   },
   /**
-   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
-   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
-   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
-   * record the changed one.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. The fork
+   * shares the turns up to there, and goes its own way from there on. It remembers what the forked session
+   * remembers, its task included. The forked session's compactions that hang off the turn or an ancestor
+   * apply to the fork as well; what either of them compacts later does not concern the other. To change a
+   * message that was sent, fork before its turn and record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
@@ -5653,7 +5799,8 @@ export const LedgerServiceService = {
    *
    * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
    * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
-   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread, or `assembly_id` is
+   * no context of it); RECEIPT_NOT_FOUND (`assembly_id`).
    */
   streamHistory: {
     path: "/quire.v1.LedgerService/StreamHistory" as const,
@@ -5667,7 +5814,8 @@ export const LedgerServiceService = {
   },
   /**
    * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
-   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * head, so a turn that is being written at the same time is not disturbed. From then on, no context of the
+   * session shows more of the thread than it keeps, whatever the model. Settings that the request leaves
    * open are the server's, not a capsule's.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
@@ -5688,9 +5836,9 @@ export const LedgerServiceService = {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
-   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
-   * was not made for this session).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
+   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * made for this session).
    */
   submitCompaction: {
     path: "/quire.v1.LedgerService/SubmitCompaction" as const,
@@ -5734,7 +5882,7 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    */
   createSession: handleUnaryCall<CreateSessionRequest, CreateSessionResponse>;
   /**
-   * GetSession returns one session.
+   * GetSession returns one session, and how large its thread is.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -5757,19 +5905,20 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
   updateSession: handleUnaryCall<UpdateSessionRequest, UpdateSessionResponse>;
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
-   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
-   * erases them as well.
+   * that no other session reaches, and every compaction that applies to no other session. A session reaches
+   * the ancestors of its head and of all turns written through it. It is the only call that removes turns.
+   * The sessions of its sub-agents stay, unless `cascade` erases them as well.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
    * `cascade`, more than 1,000 of them).
    */
   deleteSession: handleUnaryCall<DeleteSessionRequest, DeleteSessionResponse>;
   /**
-   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
-   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
-   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
-   * record the changed one.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. The fork
+   * shares the turns up to there, and goes its own way from there on. It remembers what the forked session
+   * remembers, its task included. The forked session's compactions that hang off the turn or an ancestor
+   * apply to the fork as well; what either of them compacts later does not concern the other. To change a
+   * message that was sent, fork before its turn and record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
@@ -5853,12 +6002,14 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    *
    * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
    * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
-   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread, or `assembly_id` is
+   * no context of it); RECEIPT_NOT_FOUND (`assembly_id`).
    */
   streamHistory: handleServerStreamingCall<StreamHistoryRequest, StreamHistoryResponse>;
   /**
    * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
-   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * head, so a turn that is being written at the same time is not disturbed. From then on, no context of the
+   * session shows more of the thread than it keeps, whatever the model. Settings that the request leaves
    * open are the server's, not a capsule's.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
@@ -5871,9 +6022,9 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
-   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
-   * was not made for this session).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
+   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * made for this session).
    */
   submitCompaction: handleUnaryCall<SubmitCompactionRequest, SubmitCompactionResponse>;
   /**
@@ -5912,7 +6063,7 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetSession returns one session.
+   * GetSession returns one session, and how large its thread is.
    *
    * Errors: SESSION_NOT_FOUND.
    */
@@ -5977,9 +6128,9 @@ export interface LedgerServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DeleteSession erases a session with its aliases, head log, receipts and stored responses, and every turn
-   * that no other session reaches. A session reaches the ancestors of its head and of all turns written
-   * through it. It is the only call that removes turns. The sessions of its sub-agents stay, unless `cascade`
-   * erases them as well.
+   * that no other session reaches, and every compaction that applies to no other session. A session reaches
+   * the ancestors of its head and of all turns written through it. It is the only call that removes turns.
+   * The sessions of its sub-agents stay, unless `cascade` erases them as well.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LIMIT_REACHED (`sub_agents`: with
    * `cascade`, more than 1,000 of them).
@@ -6000,10 +6151,11 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteSessionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. Nothing is
-   * copied: the fork shares the turns up to there, and goes its own way from there on. It remembers what the
-   * forked session remembers, its task included. To change a message that was sent, fork before its turn and
-   * record the changed one.
+   * ForkSession creates a session whose head is any finished turn, or the turn before any turn. The fork
+   * shares the turns up to there, and goes its own way from there on. It remembers what the forked session
+   * remembers, its task included. The forked session's compactions that hang off the turn or an ancestor
+   * apply to the fork as well; what either of them compacts later does not concern the other. To change a
+   * message that was sent, fork before its turn and record the changed one.
    *
    * A session may have 10,000 forks at a time, counting those made at single turns that were written through
    * it. A fork that is deleted no longer counts.
@@ -6213,7 +6365,8 @@ export interface LedgerServiceClient extends Client {
    *
    * The thread is fixed when the call begins: turns written later are not part of it. The same thread always
    * gives the same bytes. Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, also when the thread is erased
-   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread).
+   * meanwhile; TURN_NOT_FINISHED; INVALID_FIELD (`after_turn_id` is not on the thread, or `assembly_id` is
+   * no context of it); RECEIPT_NOT_FOUND (`assembly_id`).
    */
   streamHistory(
     request: StreamHistoryRequest,
@@ -6226,7 +6379,8 @@ export interface LedgerServiceClient extends Client {
   ): ClientReadableStream<StreamHistoryResponse>;
   /**
    * Compact summarizes the older turns of a session's thread now. It writes a CompactionTurn and moves no
-   * head, so a turn that is being written at the same time is not disturbed. Settings that the request leaves
+   * head, so a turn that is being written at the same time is not disturbed. From then on, no context of the
+   * session shows more of the thread than it keeps, whatever the model. Settings that the request leaves
    * open are the server's, not a capsule's.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; NOTHING_TO_COMPACT; COMPACTION_FAILED (no
@@ -6253,9 +6407,9 @@ export interface LedgerServiceClient extends Client {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the thread has
-   * another compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that
-   * was not made for this session).
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
+   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * made for this session).
    */
   submitCompaction(
     request: SubmitCompactionRequest,
@@ -6308,6 +6462,17 @@ export type DeepPartial<T> = T extends Builtin ? T
     ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
+}
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

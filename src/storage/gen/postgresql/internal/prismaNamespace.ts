@@ -410,6 +410,7 @@ export const ModelName = {
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
+  SessionCompaction: 'SessionCompaction',
   SharedSecret: 'SharedSecret',
   SessionMetadata: 'SessionMetadata',
   MemoryBlock: 'MemoryBlock',
@@ -439,7 +440,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sharedSecret" | "sessionMetadata" | "memoryBlock" | "memoryRevision" | "memoryShare" | "memoryPeer" | "archivalEntry" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sessionCompaction" | "sharedSecret" | "sessionMetadata" | "memoryBlock" | "memoryRevision" | "memoryShare" | "memoryPeer" | "archivalEntry" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1402,6 +1403,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.CompactionCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.CompactionCountAggregateOutputType> | number
+        }
+      }
+    }
+    SessionCompaction: {
+      payload: Prisma.$SessionCompactionPayload<ExtArgs>
+      fields: Prisma.SessionCompactionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SessionCompactionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SessionCompactionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        findFirst: {
+          args: Prisma.SessionCompactionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SessionCompactionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        findMany: {
+          args: Prisma.SessionCompactionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>[]
+        }
+        create: {
+          args: Prisma.SessionCompactionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        createMany: {
+          args: Prisma.SessionCompactionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SessionCompactionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>[]
+        }
+        delete: {
+          args: Prisma.SessionCompactionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        update: {
+          args: Prisma.SessionCompactionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        deleteMany: {
+          args: Prisma.SessionCompactionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SessionCompactionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SessionCompactionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>[]
+        }
+        upsert: {
+          args: Prisma.SessionCompactionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SessionCompactionPayload>
+        }
+        aggregate: {
+          args: Prisma.SessionCompactionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSessionCompaction>
+        }
+        groupBy: {
+          args: Prisma.SessionCompactionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SessionCompactionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SessionCompactionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SessionCompactionCountAggregateOutputType> | number
         }
       }
     }
@@ -2596,7 +2671,10 @@ export const TurnScalarFieldEnum = {
   createdUs: 'createdUs',
   completedUs: 'completedUs',
   assemblyId: 'assemblyId',
-  modelCallCount: 'modelCallCount'
+  modelCallCount: 'modelCallCount',
+  threadTokens: 'threadTokens',
+  threadContextTokens: 'threadContextTokens',
+  threadMessages: 'threadMessages'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -2699,10 +2777,25 @@ export const CompactionScalarFieldEnum = {
   wire: 'wire',
   wordsJson: 'wordsJson',
   createdUs: 'createdUs',
-  appliedUs: 'appliedUs'
+  appliedUs: 'appliedUs',
+  goal: 'goal',
+  reuseKey: 'reuseKey'
 } as const
 
 export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
+
+
+export const SessionCompactionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  compactionId: 'compactionId',
+  beforeTokens: 'beforeTokens',
+  beforeContextTokens: 'beforeContextTokens',
+  beforeMessages: 'beforeMessages',
+  floorModel: 'floorModel'
+} as const
+
+export type SessionCompactionScalarFieldEnum = (typeof SessionCompactionScalarFieldEnum)[keyof typeof SessionCompactionScalarFieldEnum]
 
 
 export const SharedSecretScalarFieldEnum = {
@@ -2837,7 +2930,10 @@ export const ContextPinScalarFieldEnum = {
   sessionId: 'sessionId',
   model: 'model',
   role: 'role',
+  replay: 'replay',
+  limitTokens: 'limitTokens',
   assemblyId: 'assemblyId',
+  compactionId: 'compactionId',
   turnId: 'turnId',
   pinnedUs: 'pinnedUs'
 } as const
@@ -3179,6 +3275,7 @@ export type GlobalOmitConfig = {
   storedAnswer?: Prisma.StoredAnswerOmit
   erasureEpoch?: Prisma.ErasureEpochOmit
   compaction?: Prisma.CompactionOmit
+  sessionCompaction?: Prisma.SessionCompactionOmit
   sharedSecret?: Prisma.SharedSecretOmit
   sessionMetadata?: Prisma.SessionMetadataOmit
   memoryBlock?: Prisma.MemoryBlockOmit

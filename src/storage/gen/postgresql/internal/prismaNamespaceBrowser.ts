@@ -64,6 +64,7 @@ export const ModelName = {
   StoredAnswer: 'StoredAnswer',
   ErasureEpoch: 'ErasureEpoch',
   Compaction: 'Compaction',
+  SessionCompaction: 'SessionCompaction',
   SharedSecret: 'SharedSecret',
   SessionMetadata: 'SessionMetadata',
   MemoryBlock: 'MemoryBlock',
@@ -212,7 +213,10 @@ export const TurnScalarFieldEnum = {
   createdUs: 'createdUs',
   completedUs: 'completedUs',
   assemblyId: 'assemblyId',
-  modelCallCount: 'modelCallCount'
+  modelCallCount: 'modelCallCount',
+  threadTokens: 'threadTokens',
+  threadContextTokens: 'threadContextTokens',
+  threadMessages: 'threadMessages'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]
@@ -315,10 +319,25 @@ export const CompactionScalarFieldEnum = {
   wire: 'wire',
   wordsJson: 'wordsJson',
   createdUs: 'createdUs',
-  appliedUs: 'appliedUs'
+  appliedUs: 'appliedUs',
+  goal: 'goal',
+  reuseKey: 'reuseKey'
 } as const
 
 export type CompactionScalarFieldEnum = (typeof CompactionScalarFieldEnum)[keyof typeof CompactionScalarFieldEnum]
+
+
+export const SessionCompactionScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  compactionId: 'compactionId',
+  beforeTokens: 'beforeTokens',
+  beforeContextTokens: 'beforeContextTokens',
+  beforeMessages: 'beforeMessages',
+  floorModel: 'floorModel'
+} as const
+
+export type SessionCompactionScalarFieldEnum = (typeof SessionCompactionScalarFieldEnum)[keyof typeof SessionCompactionScalarFieldEnum]
 
 
 export const SharedSecretScalarFieldEnum = {
@@ -453,7 +472,10 @@ export const ContextPinScalarFieldEnum = {
   sessionId: 'sessionId',
   model: 'model',
   role: 'role',
+  replay: 'replay',
+  limitTokens: 'limitTokens',
   assemblyId: 'assemblyId',
+  compactionId: 'compactionId',
   turnId: 'turnId',
   pinnedUs: 'pinnedUs'
 } as const

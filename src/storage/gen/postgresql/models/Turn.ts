@@ -39,6 +39,9 @@ export type TurnAvgAggregateOutputType = {
   createdUs: number | null
   completedUs: number | null
   modelCallCount: number | null
+  threadTokens: number | null
+  threadContextTokens: number | null
+  threadMessages: number | null
 }
 
 export type TurnSumAggregateOutputType = {
@@ -54,6 +57,9 @@ export type TurnSumAggregateOutputType = {
   createdUs: bigint | null
   completedUs: bigint | null
   modelCallCount: number | null
+  threadTokens: bigint | null
+  threadContextTokens: bigint | null
+  threadMessages: bigint | null
 }
 
 export type TurnMinAggregateOutputType = {
@@ -91,6 +97,9 @@ export type TurnMinAggregateOutputType = {
   completedUs: bigint | null
   assemblyId: string | null
   modelCallCount: number | null
+  threadTokens: bigint | null
+  threadContextTokens: bigint | null
+  threadMessages: bigint | null
 }
 
 export type TurnMaxAggregateOutputType = {
@@ -128,6 +137,9 @@ export type TurnMaxAggregateOutputType = {
   completedUs: bigint | null
   assemblyId: string | null
   modelCallCount: number | null
+  threadTokens: bigint | null
+  threadContextTokens: bigint | null
+  threadMessages: bigint | null
 }
 
 export type TurnCountAggregateOutputType = {
@@ -165,6 +177,9 @@ export type TurnCountAggregateOutputType = {
   completedUs: number
   assemblyId: number
   modelCallCount: number
+  threadTokens: number
+  threadContextTokens: number
+  threadMessages: number
   _all: number
 }
 
@@ -182,6 +197,9 @@ export type TurnAvgAggregateInputType = {
   createdUs?: true
   completedUs?: true
   modelCallCount?: true
+  threadTokens?: true
+  threadContextTokens?: true
+  threadMessages?: true
 }
 
 export type TurnSumAggregateInputType = {
@@ -197,6 +215,9 @@ export type TurnSumAggregateInputType = {
   createdUs?: true
   completedUs?: true
   modelCallCount?: true
+  threadTokens?: true
+  threadContextTokens?: true
+  threadMessages?: true
 }
 
 export type TurnMinAggregateInputType = {
@@ -234,6 +255,9 @@ export type TurnMinAggregateInputType = {
   completedUs?: true
   assemblyId?: true
   modelCallCount?: true
+  threadTokens?: true
+  threadContextTokens?: true
+  threadMessages?: true
 }
 
 export type TurnMaxAggregateInputType = {
@@ -271,6 +295,9 @@ export type TurnMaxAggregateInputType = {
   completedUs?: true
   assemblyId?: true
   modelCallCount?: true
+  threadTokens?: true
+  threadContextTokens?: true
+  threadMessages?: true
 }
 
 export type TurnCountAggregateInputType = {
@@ -308,6 +335,9 @@ export type TurnCountAggregateInputType = {
   completedUs?: true
   assemblyId?: true
   modelCallCount?: true
+  threadTokens?: true
+  threadContextTokens?: true
+  threadMessages?: true
   _all?: true
 }
 
@@ -432,6 +462,9 @@ export type TurnGroupByOutputType = {
   completedUs: bigint | null
   assemblyId: string | null
   modelCallCount: number
+  threadTokens: bigint
+  threadContextTokens: bigint
+  threadMessages: bigint
   _count: TurnCountAggregateOutputType | null
   _avg: TurnAvgAggregateOutputType | null
   _sum: TurnSumAggregateOutputType | null
@@ -492,6 +525,9 @@ export type TurnWhereInput = {
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
   modelCallCount?: Prisma.IntFilter<"Turn"> | number
+  threadTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  threadContextTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  threadMessages?: Prisma.BigIntFilter<"Turn"> | bigint | number
 }
 
 export type TurnOrderByWithRelationInput = {
@@ -529,6 +565,9 @@ export type TurnOrderByWithRelationInput = {
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
   assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type TurnWhereUniqueInput = Prisma.AtLeast<{
@@ -571,6 +610,9 @@ export type TurnWhereUniqueInput = Prisma.AtLeast<{
   completedUs?: Prisma.BigIntNullableFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableFilter<"Turn"> | string | null
   modelCallCount?: Prisma.IntFilter<"Turn"> | number
+  threadTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  threadContextTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  threadMessages?: Prisma.BigIntFilter<"Turn"> | bigint | number
 }, "tenantId_id" | "tenantId_branchId_depth">
 
 export type TurnOrderByWithAggregationInput = {
@@ -608,6 +650,9 @@ export type TurnOrderByWithAggregationInput = {
   completedUs?: Prisma.SortOrderInput | Prisma.SortOrder
   assemblyId?: Prisma.SortOrderInput | Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
   _count?: Prisma.TurnCountOrderByAggregateInput
   _avg?: Prisma.TurnAvgOrderByAggregateInput
   _max?: Prisma.TurnMaxOrderByAggregateInput
@@ -653,6 +698,9 @@ export type TurnScalarWhereWithAggregatesInput = {
   completedUs?: Prisma.BigIntNullableWithAggregatesFilter<"Turn"> | bigint | number | null
   assemblyId?: Prisma.StringNullableWithAggregatesFilter<"Turn"> | string | null
   modelCallCount?: Prisma.IntWithAggregatesFilter<"Turn"> | number
+  threadTokens?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
+  threadContextTokens?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
+  threadMessages?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
 }
 
 export type TurnCreateInput = {
@@ -690,6 +738,9 @@ export type TurnCreateInput = {
   completedUs?: bigint | number | null
   assemblyId?: string | null
   modelCallCount?: number
+  threadTokens?: bigint | number
+  threadContextTokens?: bigint | number
+  threadMessages?: bigint | number
 }
 
 export type TurnUncheckedCreateInput = {
@@ -727,6 +778,9 @@ export type TurnUncheckedCreateInput = {
   completedUs?: bigint | number | null
   assemblyId?: string | null
   modelCallCount?: number
+  threadTokens?: bigint | number
+  threadContextTokens?: bigint | number
+  threadMessages?: bigint | number
 }
 
 export type TurnUpdateInput = {
@@ -764,6 +818,9 @@ export type TurnUpdateInput = {
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
+  threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type TurnUncheckedUpdateInput = {
@@ -801,6 +858,9 @@ export type TurnUncheckedUpdateInput = {
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
+  threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type TurnCreateManyInput = {
@@ -838,6 +898,9 @@ export type TurnCreateManyInput = {
   completedUs?: bigint | number | null
   assemblyId?: string | null
   modelCallCount?: number
+  threadTokens?: bigint | number
+  threadContextTokens?: bigint | number
+  threadMessages?: bigint | number
 }
 
 export type TurnUpdateManyMutationInput = {
@@ -875,6 +938,9 @@ export type TurnUpdateManyMutationInput = {
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
+  threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type TurnUncheckedUpdateManyInput = {
@@ -912,6 +978,9 @@ export type TurnUncheckedUpdateManyInput = {
   completedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   assemblyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   modelCallCount?: Prisma.IntFieldUpdateOperationsInput | number
+  threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type TurnTenantIdBranchIdDepthCompoundUniqueInput = {
@@ -960,6 +1029,9 @@ export type TurnCountOrderByAggregateInput = {
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type TurnAvgOrderByAggregateInput = {
@@ -975,6 +1047,9 @@ export type TurnAvgOrderByAggregateInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type TurnMaxOrderByAggregateInput = {
@@ -1012,6 +1087,9 @@ export type TurnMaxOrderByAggregateInput = {
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type TurnMinOrderByAggregateInput = {
@@ -1049,6 +1127,9 @@ export type TurnMinOrderByAggregateInput = {
   completedUs?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type TurnSumOrderByAggregateInput = {
@@ -1064,6 +1145,9 @@ export type TurnSumOrderByAggregateInput = {
   createdUs?: Prisma.SortOrder
   completedUs?: Prisma.SortOrder
   modelCallCount?: Prisma.SortOrder
+  threadTokens?: Prisma.SortOrder
+  threadContextTokens?: Prisma.SortOrder
+  threadMessages?: Prisma.SortOrder
 }
 
 export type NullableIntFieldUpdateOperationsInput = {
@@ -1123,6 +1207,9 @@ export type TurnSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   completedUs?: boolean
   assemblyId?: boolean
   modelCallCount?: boolean
+  threadTokens?: boolean
+  threadContextTokens?: boolean
+  threadMessages?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1160,6 +1247,9 @@ export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   completedUs?: boolean
   assemblyId?: boolean
   modelCallCount?: boolean
+  threadTokens?: boolean
+  threadContextTokens?: boolean
+  threadMessages?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1197,6 +1287,9 @@ export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   completedUs?: boolean
   assemblyId?: boolean
   modelCallCount?: boolean
+  threadTokens?: boolean
+  threadContextTokens?: boolean
+  threadMessages?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectScalar = {
@@ -1234,9 +1327,12 @@ export type TurnSelectScalar = {
   completedUs?: boolean
   assemblyId?: boolean
   modelCallCount?: boolean
+  threadTokens?: boolean
+  threadContextTokens?: boolean
+  threadMessages?: boolean
 }
 
-export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId" | "modelCallCount", ExtArgs["result"]["turn"]>
+export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId" | "modelCallCount" | "threadTokens" | "threadContextTokens" | "threadMessages", ExtArgs["result"]["turn"]>
 
 export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Turn"
@@ -1282,6 +1378,15 @@ export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * How many rows of `model_calls` it has. The token counts above are their sum.
      */
     modelCallCount: number
+    /**
+     * What its thread costs up to here as contexts show it, in o200k tokens; while it is open, what it costs itself.
+     */
+    threadTokens: bigint
+    /**
+     * How much of that is context that was sent with messages.
+     */
+    threadContextTokens: bigint
+    threadMessages: bigint
   }, ExtArgs["result"]["turn"]>
   composites: {}
 }
@@ -1739,6 +1844,9 @@ export interface TurnFieldRefs {
   readonly completedUs: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly assemblyId: Prisma.FieldRef<"Turn", 'String'>
   readonly modelCallCount: Prisma.FieldRef<"Turn", 'Int'>
+  readonly threadTokens: Prisma.FieldRef<"Turn", 'BigInt'>
+  readonly threadContextTokens: Prisma.FieldRef<"Turn", 'BigInt'>
+  readonly threadMessages: Prisma.FieldRef<"Turn", 'BigInt'>
 }
     
 

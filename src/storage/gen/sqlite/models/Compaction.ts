@@ -86,6 +86,8 @@ export type CompactionMinAggregateOutputType = {
   wordsJson: string | null
   createdUs: bigint | null
   appliedUs: bigint | null
+  goal: string | null
+  reuseKey: runtime.Bytes | null
 }
 
 export type CompactionMaxAggregateOutputType = {
@@ -120,6 +122,8 @@ export type CompactionMaxAggregateOutputType = {
   wordsJson: string | null
   createdUs: bigint | null
   appliedUs: bigint | null
+  goal: string | null
+  reuseKey: runtime.Bytes | null
 }
 
 export type CompactionCountAggregateOutputType = {
@@ -154,6 +158,8 @@ export type CompactionCountAggregateOutputType = {
   wordsJson: number
   createdUs: number
   appliedUs: number
+  goal: number
+  reuseKey: number
   _all: number
 }
 
@@ -218,6 +224,8 @@ export type CompactionMinAggregateInputType = {
   wordsJson?: true
   createdUs?: true
   appliedUs?: true
+  goal?: true
+  reuseKey?: true
 }
 
 export type CompactionMaxAggregateInputType = {
@@ -252,6 +260,8 @@ export type CompactionMaxAggregateInputType = {
   wordsJson?: true
   createdUs?: true
   appliedUs?: true
+  goal?: true
+  reuseKey?: true
 }
 
 export type CompactionCountAggregateInputType = {
@@ -286,6 +296,8 @@ export type CompactionCountAggregateInputType = {
   wordsJson?: true
   createdUs?: true
   appliedUs?: true
+  goal?: true
+  reuseKey?: true
   _all?: true
 }
 
@@ -407,6 +419,8 @@ export type CompactionGroupByOutputType = {
   wordsJson: string | null
   createdUs: bigint
   appliedUs: bigint | null
+  goal: string
+  reuseKey: runtime.Bytes | null
   _count: CompactionCountAggregateOutputType | null
   _avg: CompactionAvgAggregateOutputType | null
   _sum: CompactionSumAggregateOutputType | null
@@ -464,6 +478,8 @@ export type CompactionWhereInput = {
   wordsJson?: Prisma.StringNullableFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableFilter<"Compaction"> | bigint | number | null
+  goal?: Prisma.StringFilter<"Compaction"> | string
+  reuseKey?: Prisma.BytesNullableFilter<"Compaction"> | runtime.Bytes | null
 }
 
 export type CompactionOrderByWithRelationInput = {
@@ -498,6 +514,8 @@ export type CompactionOrderByWithRelationInput = {
   wordsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  goal?: Prisma.SortOrder
+  reuseKey?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type CompactionWhereUniqueInput = Prisma.AtLeast<{
@@ -536,6 +554,8 @@ export type CompactionWhereUniqueInput = Prisma.AtLeast<{
   wordsJson?: Prisma.StringNullableFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableFilter<"Compaction"> | bigint | number | null
+  goal?: Prisma.StringFilter<"Compaction"> | string
+  reuseKey?: Prisma.BytesNullableFilter<"Compaction"> | runtime.Bytes | null
 }, "tenantId_id">
 
 export type CompactionOrderByWithAggregationInput = {
@@ -570,6 +590,8 @@ export type CompactionOrderByWithAggregationInput = {
   wordsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  goal?: Prisma.SortOrder
+  reuseKey?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.CompactionCountOrderByAggregateInput
   _avg?: Prisma.CompactionAvgOrderByAggregateInput
   _max?: Prisma.CompactionMaxOrderByAggregateInput
@@ -612,6 +634,8 @@ export type CompactionScalarWhereWithAggregatesInput = {
   wordsJson?: Prisma.StringNullableWithAggregatesFilter<"Compaction"> | string | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Compaction"> | bigint | number
   appliedUs?: Prisma.BigIntNullableWithAggregatesFilter<"Compaction"> | bigint | number | null
+  goal?: Prisma.StringWithAggregatesFilter<"Compaction"> | string
+  reuseKey?: Prisma.BytesNullableWithAggregatesFilter<"Compaction"> | runtime.Bytes | null
 }
 
 export type CompactionCreateInput = {
@@ -646,6 +670,8 @@ export type CompactionCreateInput = {
   wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
+  goal?: string
+  reuseKey?: runtime.Bytes | null
 }
 
 export type CompactionUncheckedCreateInput = {
@@ -680,6 +706,8 @@ export type CompactionUncheckedCreateInput = {
   wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
+  goal?: string
+  reuseKey?: runtime.Bytes | null
 }
 
 export type CompactionUpdateInput = {
@@ -714,6 +742,8 @@ export type CompactionUpdateInput = {
   wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  goal?: Prisma.StringFieldUpdateOperationsInput | string
+  reuseKey?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
 }
 
 export type CompactionUncheckedUpdateInput = {
@@ -748,6 +778,8 @@ export type CompactionUncheckedUpdateInput = {
   wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  goal?: Prisma.StringFieldUpdateOperationsInput | string
+  reuseKey?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
 }
 
 export type CompactionCreateManyInput = {
@@ -782,6 +814,8 @@ export type CompactionCreateManyInput = {
   wordsJson?: string | null
   createdUs: bigint | number
   appliedUs?: bigint | number | null
+  goal?: string
+  reuseKey?: runtime.Bytes | null
 }
 
 export type CompactionUpdateManyMutationInput = {
@@ -816,6 +850,8 @@ export type CompactionUpdateManyMutationInput = {
   wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  goal?: Prisma.StringFieldUpdateOperationsInput | string
+  reuseKey?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
 }
 
 export type CompactionUncheckedUpdateManyInput = {
@@ -850,6 +886,8 @@ export type CompactionUncheckedUpdateManyInput = {
   wordsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   appliedUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  goal?: Prisma.StringFieldUpdateOperationsInput | string
+  reuseKey?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
 }
 
 export type CompactionTenantIdIdCompoundUniqueInput = {
@@ -889,6 +927,8 @@ export type CompactionCountOrderByAggregateInput = {
   wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
+  goal?: Prisma.SortOrder
+  reuseKey?: Prisma.SortOrder
 }
 
 export type CompactionAvgOrderByAggregateInput = {
@@ -937,6 +977,8 @@ export type CompactionMaxOrderByAggregateInput = {
   wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
+  goal?: Prisma.SortOrder
+  reuseKey?: Prisma.SortOrder
 }
 
 export type CompactionMinOrderByAggregateInput = {
@@ -971,6 +1013,8 @@ export type CompactionMinOrderByAggregateInput = {
   wordsJson?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   appliedUs?: Prisma.SortOrder
+  goal?: Prisma.SortOrder
+  reuseKey?: Prisma.SortOrder
 }
 
 export type CompactionSumOrderByAggregateInput = {
@@ -1021,6 +1065,8 @@ export type CompactionSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
+  goal?: boolean
+  reuseKey?: boolean
 }, ExtArgs["result"]["compaction"]>
 
 export type CompactionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1055,6 +1101,8 @@ export type CompactionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
+  goal?: boolean
+  reuseKey?: boolean
 }, ExtArgs["result"]["compaction"]>
 
 export type CompactionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1089,6 +1137,8 @@ export type CompactionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
+  goal?: boolean
+  reuseKey?: boolean
 }, ExtArgs["result"]["compaction"]>
 
 export type CompactionSelectScalar = {
@@ -1123,9 +1173,11 @@ export type CompactionSelectScalar = {
   wordsJson?: boolean
   createdUs?: boolean
   appliedUs?: boolean
+  goal?: boolean
+  reuseKey?: boolean
 }
 
-export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "recoveredCall" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "wordsJson" | "createdUs" | "appliedUs", ExtArgs["result"]["compaction"]>
+export type CompactionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "anchorTurnId" | "recoveredCall" | "branchId" | "depth" | "previousId" | "lastSummarizedTurnId" | "firstKeptTurnId" | "firstKeptMessageIndex" | "summarizedTurns" | "trigger" | "strategy" | "parametersJson" | "summarizer" | "provider" | "model" | "tokensBefore" | "tokensAfter" | "summaryTokens" | "inputTokens" | "outputTokens" | "durationMs" | "instructions" | "floorsJson" | "failuresJson" | "wire" | "wordsJson" | "createdUs" | "appliedUs" | "goal" | "reuseKey", ExtArgs["result"]["compaction"]>
 
 export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Compaction"
@@ -1174,6 +1226,14 @@ export type $CompactionPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * Null while it is prepared and not needed yet.
      */
     appliedUs: bigint | null
+    /**
+     * What it was wanted for: of two for the same place and goal, the first is used.
+     */
+    goal: string
+    /**
+     * Stands for what its summary was made from and how: the same again is not paid for twice.
+     */
+    reuseKey: runtime.Bytes | null
   }, ExtArgs["result"]["compaction"]>
   composites: {}
 }
@@ -1628,6 +1688,8 @@ export interface CompactionFieldRefs {
   readonly wordsJson: Prisma.FieldRef<"Compaction", 'String'>
   readonly createdUs: Prisma.FieldRef<"Compaction", 'BigInt'>
   readonly appliedUs: Prisma.FieldRef<"Compaction", 'BigInt'>
+  readonly goal: Prisma.FieldRef<"Compaction", 'String'>
+  readonly reuseKey: Prisma.FieldRef<"Compaction", 'Bytes'>
 }
     
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.js"
 
 /**
  * Model ContextPin
- * The context that a session last sent to a model in a role: what its next one must begin with to be read from the prompt cache.
+ * The context that a session last sent to a model in a role, by replay mode and asked limit: what its next one must begin with to be read from the prompt cache.
  */
 export type ContextPinModel = runtime.Types.Result.DefaultSelection<Prisma.$ContextPinPayload>
 
@@ -27,10 +27,12 @@ export type AggregateContextPin = {
 }
 
 export type ContextPinAvgAggregateOutputType = {
+  limitTokens: number | null
   pinnedUs: number | null
 }
 
 export type ContextPinSumAggregateOutputType = {
+  limitTokens: number | null
   pinnedUs: bigint | null
 }
 
@@ -39,7 +41,10 @@ export type ContextPinMinAggregateOutputType = {
   sessionId: string | null
   model: string | null
   role: string | null
+  replay: string | null
+  limitTokens: number | null
   assemblyId: string | null
+  compactionId: string | null
   turnId: string | null
   pinnedUs: bigint | null
 }
@@ -49,7 +54,10 @@ export type ContextPinMaxAggregateOutputType = {
   sessionId: string | null
   model: string | null
   role: string | null
+  replay: string | null
+  limitTokens: number | null
   assemblyId: string | null
+  compactionId: string | null
   turnId: string | null
   pinnedUs: bigint | null
 }
@@ -59,7 +67,10 @@ export type ContextPinCountAggregateOutputType = {
   sessionId: number
   model: number
   role: number
+  replay: number
+  limitTokens: number
   assemblyId: number
+  compactionId: number
   turnId: number
   pinnedUs: number
   _all: number
@@ -67,10 +78,12 @@ export type ContextPinCountAggregateOutputType = {
 
 
 export type ContextPinAvgAggregateInputType = {
+  limitTokens?: true
   pinnedUs?: true
 }
 
 export type ContextPinSumAggregateInputType = {
+  limitTokens?: true
   pinnedUs?: true
 }
 
@@ -79,7 +92,10 @@ export type ContextPinMinAggregateInputType = {
   sessionId?: true
   model?: true
   role?: true
+  replay?: true
+  limitTokens?: true
   assemblyId?: true
+  compactionId?: true
   turnId?: true
   pinnedUs?: true
 }
@@ -89,7 +105,10 @@ export type ContextPinMaxAggregateInputType = {
   sessionId?: true
   model?: true
   role?: true
+  replay?: true
+  limitTokens?: true
   assemblyId?: true
+  compactionId?: true
   turnId?: true
   pinnedUs?: true
 }
@@ -99,7 +118,10 @@ export type ContextPinCountAggregateInputType = {
   sessionId?: true
   model?: true
   role?: true
+  replay?: true
+  limitTokens?: true
   assemblyId?: true
+  compactionId?: true
   turnId?: true
   pinnedUs?: true
   _all?: true
@@ -196,7 +218,10 @@ export type ContextPinGroupByOutputType = {
   sessionId: string
   model: string
   role: string
+  replay: string
+  limitTokens: number
   assemblyId: string
+  compactionId: string | null
   turnId: string
   pinnedUs: bigint
   _count: ContextPinCountAggregateOutputType | null
@@ -229,7 +254,10 @@ export type ContextPinWhereInput = {
   sessionId?: Prisma.StringFilter<"ContextPin"> | string
   model?: Prisma.StringFilter<"ContextPin"> | string
   role?: Prisma.StringFilter<"ContextPin"> | string
+  replay?: Prisma.StringFilter<"ContextPin"> | string
+  limitTokens?: Prisma.IntFilter<"ContextPin"> | number
   assemblyId?: Prisma.StringFilter<"ContextPin"> | string
+  compactionId?: Prisma.StringNullableFilter<"ContextPin"> | string | null
   turnId?: Prisma.StringFilter<"ContextPin"> | string
   pinnedUs?: Prisma.BigIntFilter<"ContextPin"> | bigint | number
 }
@@ -239,13 +267,16 @@ export type ContextPinOrderByWithRelationInput = {
   sessionId?: Prisma.SortOrder
   model?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  replay?: Prisma.SortOrder
+  limitTokens?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  compactionId?: Prisma.SortOrderInput | Prisma.SortOrder
   turnId?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
 
 export type ContextPinWhereUniqueInput = Prisma.AtLeast<{
-  tenantId_sessionId_model_role?: Prisma.ContextPinTenantIdSessionIdModelRoleCompoundUniqueInput
+  tenantId_sessionId_model_role_replay_limitTokens?: Prisma.ContextPinTenantIdSessionIdModelRoleReplayLimitTokensCompoundUniqueInput
   AND?: Prisma.ContextPinWhereInput | Prisma.ContextPinWhereInput[]
   OR?: Prisma.ContextPinWhereInput[]
   NOT?: Prisma.ContextPinWhereInput | Prisma.ContextPinWhereInput[]
@@ -253,17 +284,23 @@ export type ContextPinWhereUniqueInput = Prisma.AtLeast<{
   sessionId?: Prisma.StringFilter<"ContextPin"> | string
   model?: Prisma.StringFilter<"ContextPin"> | string
   role?: Prisma.StringFilter<"ContextPin"> | string
+  replay?: Prisma.StringFilter<"ContextPin"> | string
+  limitTokens?: Prisma.IntFilter<"ContextPin"> | number
   assemblyId?: Prisma.StringFilter<"ContextPin"> | string
+  compactionId?: Prisma.StringNullableFilter<"ContextPin"> | string | null
   turnId?: Prisma.StringFilter<"ContextPin"> | string
   pinnedUs?: Prisma.BigIntFilter<"ContextPin"> | bigint | number
-}, "tenantId_sessionId_model_role">
+}, "tenantId_sessionId_model_role_replay_limitTokens">
 
 export type ContextPinOrderByWithAggregationInput = {
   tenantId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   model?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  replay?: Prisma.SortOrder
+  limitTokens?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  compactionId?: Prisma.SortOrderInput | Prisma.SortOrder
   turnId?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
   _count?: Prisma.ContextPinCountOrderByAggregateInput
@@ -281,7 +318,10 @@ export type ContextPinScalarWhereWithAggregatesInput = {
   sessionId?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
   model?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
   role?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
+  replay?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
+  limitTokens?: Prisma.IntWithAggregatesFilter<"ContextPin"> | number
   assemblyId?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
+  compactionId?: Prisma.StringNullableWithAggregatesFilter<"ContextPin"> | string | null
   turnId?: Prisma.StringWithAggregatesFilter<"ContextPin"> | string
   pinnedUs?: Prisma.BigIntWithAggregatesFilter<"ContextPin"> | bigint | number
 }
@@ -291,7 +331,10 @@ export type ContextPinCreateInput = {
   sessionId: string
   model: string
   role: string
+  replay?: string
+  limitTokens?: number
   assemblyId: string
+  compactionId?: string | null
   turnId: string
   pinnedUs: bigint | number
 }
@@ -301,7 +344,10 @@ export type ContextPinUncheckedCreateInput = {
   sessionId: string
   model: string
   role: string
+  replay?: string
+  limitTokens?: number
   assemblyId: string
+  compactionId?: string | null
   turnId: string
   pinnedUs: bigint | number
 }
@@ -311,7 +357,10 @@ export type ContextPinUpdateInput = {
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
+  replay?: Prisma.StringFieldUpdateOperationsInput | string
+  limitTokens?: Prisma.IntFieldUpdateOperationsInput | number
   assemblyId?: Prisma.StringFieldUpdateOperationsInput | string
+  compactionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   turnId?: Prisma.StringFieldUpdateOperationsInput | string
   pinnedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -321,7 +370,10 @@ export type ContextPinUncheckedUpdateInput = {
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
+  replay?: Prisma.StringFieldUpdateOperationsInput | string
+  limitTokens?: Prisma.IntFieldUpdateOperationsInput | number
   assemblyId?: Prisma.StringFieldUpdateOperationsInput | string
+  compactionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   turnId?: Prisma.StringFieldUpdateOperationsInput | string
   pinnedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -331,7 +383,10 @@ export type ContextPinCreateManyInput = {
   sessionId: string
   model: string
   role: string
+  replay?: string
+  limitTokens?: number
   assemblyId: string
+  compactionId?: string | null
   turnId: string
   pinnedUs: bigint | number
 }
@@ -341,7 +396,10 @@ export type ContextPinUpdateManyMutationInput = {
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
+  replay?: Prisma.StringFieldUpdateOperationsInput | string
+  limitTokens?: Prisma.IntFieldUpdateOperationsInput | number
   assemblyId?: Prisma.StringFieldUpdateOperationsInput | string
+  compactionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   turnId?: Prisma.StringFieldUpdateOperationsInput | string
   pinnedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -351,16 +409,21 @@ export type ContextPinUncheckedUpdateManyInput = {
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
+  replay?: Prisma.StringFieldUpdateOperationsInput | string
+  limitTokens?: Prisma.IntFieldUpdateOperationsInput | number
   assemblyId?: Prisma.StringFieldUpdateOperationsInput | string
+  compactionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   turnId?: Prisma.StringFieldUpdateOperationsInput | string
   pinnedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
-export type ContextPinTenantIdSessionIdModelRoleCompoundUniqueInput = {
+export type ContextPinTenantIdSessionIdModelRoleReplayLimitTokensCompoundUniqueInput = {
   tenantId: string
   sessionId: string
   model: string
   role: string
+  replay: string
+  limitTokens: number
 }
 
 export type ContextPinCountOrderByAggregateInput = {
@@ -368,12 +431,16 @@ export type ContextPinCountOrderByAggregateInput = {
   sessionId?: Prisma.SortOrder
   model?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  replay?: Prisma.SortOrder
+  limitTokens?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  compactionId?: Prisma.SortOrder
   turnId?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
 
 export type ContextPinAvgOrderByAggregateInput = {
+  limitTokens?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
 
@@ -382,7 +449,10 @@ export type ContextPinMaxOrderByAggregateInput = {
   sessionId?: Prisma.SortOrder
   model?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  replay?: Prisma.SortOrder
+  limitTokens?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  compactionId?: Prisma.SortOrder
   turnId?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
@@ -392,12 +462,16 @@ export type ContextPinMinOrderByAggregateInput = {
   sessionId?: Prisma.SortOrder
   model?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  replay?: Prisma.SortOrder
+  limitTokens?: Prisma.SortOrder
   assemblyId?: Prisma.SortOrder
+  compactionId?: Prisma.SortOrder
   turnId?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
 
 export type ContextPinSumOrderByAggregateInput = {
+  limitTokens?: Prisma.SortOrder
   pinnedUs?: Prisma.SortOrder
 }
 
@@ -408,7 +482,10 @@ export type ContextPinSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   sessionId?: boolean
   model?: boolean
   role?: boolean
+  replay?: boolean
+  limitTokens?: boolean
   assemblyId?: boolean
+  compactionId?: boolean
   turnId?: boolean
   pinnedUs?: boolean
 }, ExtArgs["result"]["contextPin"]>
@@ -418,7 +495,10 @@ export type ContextPinSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   sessionId?: boolean
   model?: boolean
   role?: boolean
+  replay?: boolean
+  limitTokens?: boolean
   assemblyId?: boolean
+  compactionId?: boolean
   turnId?: boolean
   pinnedUs?: boolean
 }, ExtArgs["result"]["contextPin"]>
@@ -428,7 +508,10 @@ export type ContextPinSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   sessionId?: boolean
   model?: boolean
   role?: boolean
+  replay?: boolean
+  limitTokens?: boolean
   assemblyId?: boolean
+  compactionId?: boolean
   turnId?: boolean
   pinnedUs?: boolean
 }, ExtArgs["result"]["contextPin"]>
@@ -438,12 +521,15 @@ export type ContextPinSelectScalar = {
   sessionId?: boolean
   model?: boolean
   role?: boolean
+  replay?: boolean
+  limitTokens?: boolean
   assemblyId?: boolean
+  compactionId?: boolean
   turnId?: boolean
   pinnedUs?: boolean
 }
 
-export type ContextPinOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "sessionId" | "model" | "role" | "assemblyId" | "turnId" | "pinnedUs", ExtArgs["result"]["contextPin"]>
+export type ContextPinOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "sessionId" | "model" | "role" | "replay" | "limitTokens" | "assemblyId" | "compactionId" | "turnId" | "pinnedUs", ExtArgs["result"]["contextPin"]>
 
 export type $ContextPinPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "ContextPin"
@@ -453,7 +539,19 @@ export type $ContextPinPayload<ExtArgs extends runtime.Types.Extensions.Internal
     sessionId: string
     model: string
     role: string
+    /**
+     * "as_sent", or "clean" where the context that was sent with messages is left out.
+     */
+    replay: string
+    /**
+     * The `max_context_tokens` that was asked for; 0 for none.
+     */
+    limitTokens: number
     assemblyId: string
+    /**
+     * The compaction that it began with; empty for none, null where that is not known.
+     */
+    compactionId: string | null
     turnId: string
     pinnedUs: bigint
   }, ExtArgs["result"]["contextPin"]>
@@ -883,7 +981,10 @@ export interface ContextPinFieldRefs {
   readonly sessionId: Prisma.FieldRef<"ContextPin", 'String'>
   readonly model: Prisma.FieldRef<"ContextPin", 'String'>
   readonly role: Prisma.FieldRef<"ContextPin", 'String'>
+  readonly replay: Prisma.FieldRef<"ContextPin", 'String'>
+  readonly limitTokens: Prisma.FieldRef<"ContextPin", 'Int'>
   readonly assemblyId: Prisma.FieldRef<"ContextPin", 'String'>
+  readonly compactionId: Prisma.FieldRef<"ContextPin", 'String'>
   readonly turnId: Prisma.FieldRef<"ContextPin", 'String'>
   readonly pinnedUs: Prisma.FieldRef<"ContextPin", 'BigInt'>
 }
