@@ -5497,8 +5497,8 @@ export const LedgerServiceDefinition = {
      * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
      * within its limit, and hold every identifier in `must_keep`.
      *
-     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
-     * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+     * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such
+     * a compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
      * made for this session).
      */
     submitCompaction: {
@@ -5836,8 +5836,8 @@ export const LedgerServiceService = {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
-   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such
+   * a compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
    * made for this session).
    */
   submitCompaction: {
@@ -6022,8 +6022,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
-   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such
+   * a compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
    * made for this session).
    */
   submitCompaction: handleUnaryCall<SubmitCompactionRequest, SubmitCompactionResponse>;
@@ -6407,8 +6407,8 @@ export interface LedgerServiceClient extends Client {
    * CompactionTurn. The summary is checked first: it must say something, be shorter than what it replaces and
    * within its limit, and hold every identifier in `must_keep`.
    *
-   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such a
-   * compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
+   * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; COMPACTION_OUTDATED (the session has such
+   * a compaction by now, or no longer has these turns); SUMMARY_REFUSED; INVALID_FIELD (a token that was not
    * made for this session).
    */
   submitCompaction(
