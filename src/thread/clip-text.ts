@@ -8,7 +8,7 @@ const headShare = 0.6;
 
 /**
  * The beginning and the end of a text with a mark between them, which together cost no more than so many tokens; the mark alone where
- * that is not enough. `markOf` is told how many tokens are left out.
+ * that is not enough. A text that costs no more is as it was. `markOf` is told how many tokens are left out.
  */
 export async function clipText(
   text: string,
@@ -17,10 +17,10 @@ export async function clipText(
   markOf: (leftOutTokens: number) => string,
   count: CountText,
 ): Promise<string> {
+  if (textTokens <= mostTokens) return text;
   const room = mostTokens - (await count(`\n${markOf(textTokens)}\n`));
-  let chars = Math.floor((room * text.length) / Math.max(1, textTokens));
   for (let kept = room; kept >= leastExcerptTokens; kept = Math.floor(kept * 0.8)) {
-    chars = Math.min(chars, Math.floor((kept * text.length) / Math.max(1, textTokens)));
+    const chars = Math.floor((kept * text.length) / textTokens);
     const head = text.slice(0, headEnd(text, Math.ceil(chars * headShare)));
     const tail = text.slice(tailStart(text, text.length - Math.floor(chars * (1 - headShare))));
     const leftOut = Math.max(1, textTokens - (await count(head)) - (await count(tail)));

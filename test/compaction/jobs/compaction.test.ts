@@ -7,6 +7,7 @@ import { openTestQuire, type TestQuire } from "../../assembly/engine.js";
 import { bytesOf, fold } from "../../assembly/fold.js";
 import { compactionsOf, growSession, longSession, plainTurn, textOf } from "../../assembly/long-session.js";
 import { foundCompaction } from "../../support/found-turn.js";
+import { assistant, user } from "../../support/messages.js";
 
 let quire: TestQuire;
 let sessions = 0;
@@ -48,6 +49,14 @@ describe("a compaction", () => {
     expect(folded.layer.tokens).toBeLessThanOrEqual(360);
     const { session: stored } = await quire.ledger.getSession({ session: label });
     expect(stored!.headTurnId).toBe(head);
+  });
+
+  test("is made of turns without a letter or a number, too, and says how many they were", async () => {
+    const label = `session-${++sessions}`;
+    const signs = "… !? — ".repeat(12);
+    await longSession(quire, label, 12, () => [user(signs), assistant(signs)]);
+    const { made } = await assembleChecked(quire, tight(label, 600));
+    expect(made!.summary).toContain(String(made!.summarizedTurns));
   });
 
   test("stays until history exceeds its room again", async () => {
