@@ -28,7 +28,7 @@ export async function buildContext(
   const { tools, system, history } = stages;
   const { context, contextWire, sessionId, use, cache } = completed!;
   return {
-    history: history!.allPieces(),
+    history: request.bodyOnly ? [] : history!.allPieces(),
     rest: {
       ...context,
       systemPrompt: system!.text,

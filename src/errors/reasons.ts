@@ -60,6 +60,7 @@ export const reasons = [
   "SHARE_NOT_FOUND",
   "ARCHIVAL_NOT_FOUND",
   "UPDATE_REFUSED",
+  "RESPONSE_TOO_LARGE",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

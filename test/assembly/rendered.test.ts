@@ -27,8 +27,50 @@ async function headOf(quire: TestQuire): Promise<string> {
   return (await quire.ledger.getSession({ session: "desk" })).session!.headTurnId;
 }
 
+/** Addresses of images, and which formats send them as images. */
+const addresses: readonly (readonly [uri: string, ...takers: string[]])[] = [
+  ["https://example.org/a.png", "anthropic", "openai-responses", "openai-chat", "gemini"],
+  ["http://example.org/a.png", "openai-responses", "openai-chat"],
+  ["gs://bucket/a.png", "gemini"],
+  ["openai-file:file-1", "openai-responses"],
+  ["anthropic-file:file_1", "anthropic"],
+  ["file:///tmp/a.png"],
+  ["s3://bucket/a.png"],
+];
+
 describe.each(formats)("a context as $name takes it", ({ name, format, model }) => {
   const asked = { ...context, model, render: format };
+
+  test("has an image as an image, or a warning that it is not sent", async () => {
+    const quire = await openDesk();
+    for (const [uri, ...takers] of addresses) {
+      const image = { source: { $case: "uri" as const, value: uri }, mediaType: "image/png" };
+      const event = { content: [{ content: { $case: "image" as const, value: image } }] };
+      const events = await eventsOf(quire, { ...asked, event });
+      const { warnings } = events.at(-1)!.value as { readonly warnings: readonly unknown[] };
+      const body = JSON.stringify(parsed(await renderedOf(quire, { ...asked, event })));
+      const isSent = takers.includes(name);
+      expect([uri, body.includes(uri.replace(/^(openai|anthropic)-file:/, ""))]).toEqual([uri, isSent]);
+      const unsent = { kind: "WARNING_KIND_MEDIA_NOT_SENT", detail: expect.stringContaining(uri) };
+      if (isSent) expect(warnings).not.toContainEqual(unsent);
+      else expect(warnings).toContainEqual(unsent);
+    }
+  });
+
+  test("comes without the messages of history under body_only, and is the same", async () => {
+    const quire = await openDesk();
+    const [whole, lean] = await Promise.all(
+      [false, true].map((bodyOnly) => quire.assembly.buildContext({ context: { ...asked, bodyOnly } })),
+    );
+    expect(whole!.context!.history.length).toBeGreaterThan(0);
+    expect(lean!.context!.history).toEqual([]);
+    expect(lean!.rendered!.body.equals(whole!.rendered!.body)).toBe(true);
+    const folded = await fold(quire.assembly.assemble({ context: { ...asked, bodyOnly: true } }));
+    expect(folded.sentMessages).toBe(0);
+    expect(folded.layer.turns).toBeGreaterThan(0);
+    const bodiless = quire.assembly.buildContext({ context: { ...context, bodyOnly: true } });
+    await expect(bodiless).rejects.toMatchObject({ violations: [{ field: "context.render" }] });
+  });
 
   test("comes after the current message and before the end, and breaks none of the provider's rules", async () => {
     const quire = await openDesk();

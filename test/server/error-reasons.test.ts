@@ -336,6 +336,16 @@ const cases: { readonly [Key in Reason]: Case } = {
     database.close();
     return () => ledger.aliasSession({ alias: "one too many", session });
   }),
+  RESPONSE_TOO_LARGE: refused(
+    { metadata: { max: "4194304", use: "StreamHistory", bytes: expect.stringMatching(/^52\d{5}$/) } },
+    async ({ session, head }) => {
+      const source = { $case: "data" as const, value: Buffer.alloc(1024 * 1024, 7) };
+      const picture = { content: { $case: "image" as const, value: { source, mediaType: "image/png" } } };
+      const pictures = Array.from({ length: 5 }, () => ({ ...user("x"), parts: [picture] }));
+      const { id } = await ledger.turn(session, head, pictures);
+      return () => ledger.getTurn({ turnId: id });
+    },
+  ),
   DATABASE_LOST: { metadata: { why: "deleted" }, provoke: deleteDatabase },
   COMMIT_OUTCOME_UNKNOWN: { provoke: failToSync },
   ...blockCases(() => memory, refused),

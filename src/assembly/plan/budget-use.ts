@@ -11,6 +11,7 @@ import { sha256 } from "../../domain/hash.js";
 import { modelTokens, sumOf } from "../../domain/token-units.js";
 import { distinctWarnings, type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { unscaled } from "../../models/token-scale.js";
+import { mediaWarnings } from "../body/unsent-media.js";
 import type { CurrentStage } from "../event/current-message.js";
 import type { HistoryStage } from "../history/history.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
@@ -19,7 +20,7 @@ import type { ToolsStage } from "../tools/tools.js";
 import type { ContextPlan } from "./plan.js";
 
 /** What of a resolved request it needs. */
-export type UseInput = Pick<ResolvedContext, "derived" | "scale" | "warnings"> &
+export type UseInput = Pick<ResolvedContext, "derived" | "request" | "scale" | "warnings"> &
   Partial<Pick<ResolvedContext, "reportedLimit">>;
 
 /** The finished layers of a context. */
@@ -82,7 +83,11 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
       current: parts[3],
       whole: sha256(...parts),
     },
-    warnings: distinctWarnings([...resolved.warnings, ...history.floors.flatMap(leftOut)]),
+    warnings: distinctWarnings([
+      ...resolved.warnings,
+      ...mediaWarnings(resolved, history, current),
+      ...history.floors.flatMap(leftOut),
+    ]),
     floors: history.floors,
   };
 }

@@ -1,4 +1,11 @@
-import type { FilePart, ImagePart, OpaquePart, PartContent, ToolResultPart } from "../../domain/message.js";
+import type {
+  FilePart,
+  ImagePart,
+  OpaquePart,
+  Part,
+  PartContent,
+  ToolResultPart,
+} from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
 import { asWritten } from "../as-written.js";
 import { BodyProblems } from "../body-problems.js";
@@ -223,10 +230,24 @@ function resultBlock(texts: PromptTexts, id: string, { content, isError }: ToolR
   return block;
 }
 
+/** What was uploaded to Anthropic before. */
+function uploaded({ source }: ImagePart | FilePart): Block | undefined {
+  const [, id] = (source?.$case === "uri" && /^anthropic-file:(.+)$/s.exec(source.value)) || [];
+  return id === undefined ? undefined : { type: "file", file_id: id };
+}
+
+/** Whether an image or a file is sent as what it is, and not in words. */
+export function takesMedia({ content }: Part): boolean {
+  if (content?.$case === "image") return imageBlock(content.value) !== undefined;
+  return content?.$case !== "file" || fileBlock(content.value) !== undefined;
+}
+
 function imageBlock(part: ImagePart | FilePart): Block | undefined {
   const { source } = part;
   const mediaType = mediaTypeOf(part);
   const isKnown = anthropicImageTypes.has(mediaType);
+  const own = uploaded(part);
+  if (own) return { type: "image", source: own };
   if (source?.$case === "uri") {
     if (!isHttps(source.value) || (mediaType !== "" && !isKnown)) return undefined;
     return { type: "image", source: { type: "url", url: source.value } };
@@ -246,7 +267,10 @@ function fileBlock(part: FilePart): Block | undefined {
     : { type: "document", source, title: cut(part.name, 500) };
 }
 
-function documentSource({ source }: FilePart, mediaType: string): Block | undefined {
+function documentSource(part: FilePart, mediaType: string): Block | undefined {
+  const { source } = part;
+  const own = uploaded(part);
+  if (own) return own;
   const isPdf = mediaType === "application/pdf";
   if (source?.$case === "uri") {
     return isPdf && isHttps(source.value) ? { type: "url", url: source.value } : undefined;

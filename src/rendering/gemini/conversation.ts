@@ -2,6 +2,7 @@ import type {
   FilePart,
   ImagePart,
   OpaquePart,
+  Part,
   PartContent,
   ToolCallPart,
   ToolResultPart,
@@ -247,6 +248,17 @@ function opaquePart({ provider, data }: OpaquePart, role: WrittenContent["role"]
   return problems.found.length === 0 ? part : undefined;
 }
 
+/** What Gemini fetches: its own files and those of Cloud Storage, and what is on the web. */
+function isFetched(uri: string): boolean {
+  return /^(gs|https):\/\/[^\s/]/i.test(uri);
+}
+
+/** Whether an image or a file is sent as what it is, and not in words. */
+export function takesMedia({ content }: Part): boolean {
+  const isMedia = content?.$case === "image" || content?.$case === "file";
+  return !isMedia || mediaPart(content.value) !== undefined;
+}
+
 function mediaPart(part: ImagePart | FilePart): JsonObject | undefined {
   const { source } = part;
   const type = mediaTypeOf(part);
@@ -254,6 +266,7 @@ function mediaPart(part: ImagePart | FilePart): JsonObject | undefined {
   const isTaken = isText || takenTypes.has(type) || /^(audio|video)\/[a-z0-9.+-]+$/.test(type);
   if (!isTaken || !source?.value.length) return undefined;
   const mimeType = isText ? "text/plain" : type;
-  if (source.$case === "uri") return { fileData: { mimeType, fileUri: source.value } };
+  if (source.$case === "uri")
+    return isFetched(source.value) ? { fileData: { mimeType, fileUri: source.value } } : undefined;
   return { inlineData: { mimeType, data: source.value.toString("base64") } };
 }

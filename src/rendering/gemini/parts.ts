@@ -107,6 +107,8 @@ const checkers: Readonly<Record<string, (problems: BodyProblems, data: unknown, 
     const uri = isObject(data) ? fieldOf(data, "fileUri") : undefined;
     const hasUri = typeof uri === "string" && uri !== "";
     problems.check(hasUri, "file_uri_missing", path, "file data needs its fileUri");
+    const isFetched = !hasUri || /^(gs|https):/i.test(uri);
+    problems.check(isFetched, "file_uri_scheme", path, "a fileUri begins with gs: or https:");
     const type = isObject(data) ? fieldOf(data, "mimeType") : undefined;
     problems.check(isMimeType(type), "mime_type_invalid", path, "file data needs a mimeType");
   },

@@ -16,6 +16,7 @@ import {
   cacheKeyOf,
   effortOf,
   fileInWords,
+  holdsText,
   imageUrl,
   inlineFile,
   maxTokensOf,
@@ -208,6 +209,14 @@ function chatParts(texts: PromptTexts, { content }: Part, role: string): readonl
     default:
       return [];
   }
+}
+
+/** Whether an image or a file is sent as what it is, or as the text that it holds. */
+export function takesMedia({ content }: Part): boolean {
+  if (content?.$case === "image") return imageUrl(content.value) !== undefined;
+  if (content?.$case !== "file") return true;
+  const isKnown = uploadedId(content.value) !== undefined || holdsText(content.value);
+  return isKnown || inlineFile(content.value, (type) => type === pdfType) !== undefined;
 }
 
 /** Chat takes the bytes of PDFs, and what was uploaded before. */

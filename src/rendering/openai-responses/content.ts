@@ -3,6 +3,7 @@ import type { PromptTexts } from "../../domain/prompt-texts.js";
 import { hasText, imageText, resultText } from "../messages.js";
 import {
   fileInWords,
+  holdsText,
   imageUrl,
   inlineFile,
   isWebUrl,
@@ -80,6 +81,14 @@ export function inputParts(texts: PromptTexts, content: PartContent, role: strin
     default:
       return [];
   }
+}
+
+/** Whether an image or a file is sent as what it is, or as the text that it holds. */
+export function takesMedia(texts: PromptTexts, { content }: Part): boolean {
+  if (content?.$case === "image")
+    return imageUrl(content.value) !== undefined || uploadedId(content.value) !== undefined;
+  if (content?.$case !== "file" || holdsText(content.value)) return true;
+  return inputFile(texts, content.value).type !== "input_text";
 }
 
 function inputFile(texts: PromptTexts, file: FilePart): JsonObject {

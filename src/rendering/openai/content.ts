@@ -97,12 +97,17 @@ export function inlineFile(
   return { filename, file_data: `data:${type};base64,${source.value.toString("base64")}` };
 }
 
+/** Whether a file in words is all of it. */
+export function holdsText(file: FilePart): boolean {
+  return file.source?.$case === "data" && isTextType(mediaTypeOf(file));
+}
+
 /** A file in words: its content where that is text, else its name and where it is. */
 export function fileInWords(texts: PromptTexts, file: FilePart): string {
   const { source } = file;
   const title = fileText(texts, file);
   if (source?.$case === "data") {
-    return isTextType(mediaTypeOf(file)) ? `${title}\n${source.value.toString("utf8")}` : title;
+    return holdsText(file) ? `${title}\n${source.value.toString("utf8")}` : title;
   }
   return source && isWebUrl(source.value) ? `${title} ${source.value}` : title;
 }

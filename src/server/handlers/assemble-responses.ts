@@ -65,7 +65,7 @@ export async function* assembleResponses(
         };
         break;
       case "history":
-        yield* historyBatches(event.history);
+        yield* historyBatches(event.history, request.bodyOnly);
         break;
       case "current": {
         const { message, hash, tokens, truncated } = event.current;
@@ -104,9 +104,9 @@ function* bodyChunks(rendered: RenderedBody): Generator<Response> {
 }
 
 /** The history in batches: the stored bytes, with the layer's description before them. */
-function* historyBatches(history: HistoryStage): Generator<EncodedResponse> {
+function* historyBatches(history: HistoryStage, isBodyOnly: boolean): Generator<EncodedResponse> {
   const batcher = new HistoryBatcher(wireBytes(HistoryBatch, { messages: [], layer: history.layer }));
-  for (const piece of history.pieces())
+  for (const piece of isBodyOnly ? [] : history.pieces())
     for (const batch of batcher.add(piece)) yield nested(historyField, batch);
   for (const batch of batcher.rest()) yield nested(historyField, batch);
 }

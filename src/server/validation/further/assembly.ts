@@ -1,5 +1,6 @@
 import type { AgentEvent } from "../../../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest, CountTokensRequest } from "../../../contract/gen/quire/v1/assembly_service.js";
+import { BodyFormat } from "../../../contract/gen/quire/v1/rendering.js";
 import type { Checker } from "../checker.js";
 import { checkOnce } from "./once.js";
 
@@ -8,7 +9,8 @@ const maxTextBytes = 16 * 1024 * 1024;
 
 export const assemblyChecks = {
   // Whether an event is needed depends on another field; names once.
-  ContextRequest: (checker: Checker, { event, activeTurnId, tools }: ContextRequest) => {
+  ContextRequest: (checker: Checker, { event, activeTurnId, tools, render, bodyOnly }: ContextRequest) => {
+    if (bodyOnly && render === BodyFormat.UNSPECIFIED) checker.wrong("render", "is required with body_only");
     if (!event && activeTurnId === "") checker.wrong("event", "is required without active_turn_id");
     checkOnce(checker, "tools", tools, "name", ({ name }) => name);
   },

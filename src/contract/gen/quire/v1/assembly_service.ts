@@ -256,6 +256,11 @@ export interface ContextRequest {
    */
   readonly render: BodyFormat;
   /**
+   * body_only leaves the messages of history out of the answer, which the body has anyway; `HistoryLayer`
+   * still describes them. Only with `render`.
+   */
+  readonly bodyOnly: boolean;
+  /**
    * blocks are the labels of memory blocks that this request is about: the agent's own, or such as are shared
    * with it. They are shown in the current message, unless the system prompt has them anyway. A label that
    * the agent has no block for fails with BLOCK_NOT_FOUND.
@@ -675,6 +680,7 @@ function createBaseContextRequest(): ContextRequest {
     modeBlocks: [],
     runtime: undefined,
     render: BodyFormat.UNSPECIFIED,
+    bodyOnly: false,
     blocks: [],
   };
 }
@@ -752,6 +758,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     }
     if (message.render !== BodyFormat.UNSPECIFIED) {
       writer.uint32(192).int32(bodyFormatToNumber(message.render));
+    }
+    if (message.bodyOnly !== false) {
+      writer.uint32(208).bool(message.bodyOnly);
     }
     for (const v of message.blocks) {
       writer.uint32(202).string(v!);
@@ -964,6 +973,14 @@ export const ContextRequest: MessageFns<ContextRequest> = {
             message.render = bodyFormatFromJSON(reader.int32());
             continue;
           }
+          case 26: {
+            if (tag !== 208) {
+              break;
+            }
+
+            message.bodyOnly = reader.bool();
+            continue;
+          }
           case 25: {
             if (tag !== 202) {
               break;
@@ -1023,6 +1040,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
       ? RuntimeFacts.fromPartial(object.runtime)
       : undefined;
     message.render = object.render ?? BodyFormat.UNSPECIFIED;
+    message.bodyOnly = object.bodyOnly ?? false;
     message.blocks = object.blocks?.map((e) => e) || [];
     return message;
   },
@@ -3425,7 +3443,7 @@ export const AssemblyServiceDefinition = {
     /**
      * BuildContext does the same as Assemble and returns the whole context in one response.
      *
-     * Errors: those of Assemble.
+     * Errors: those of Assemble; RESPONSE_TOO_LARGE (more than 4 MiB: use Assemble, or `body_only`).
      */
     buildContext: {
       name: "BuildContext",
@@ -3587,7 +3605,7 @@ export const AssemblyServiceService = {
   /**
    * BuildContext does the same as Assemble and returns the whole context in one response.
    *
-   * Errors: those of Assemble.
+   * Errors: those of Assemble; RESPONSE_TOO_LARGE (more than 4 MiB: use Assemble, or `body_only`).
    */
   buildContext: {
     path: "/quire.v1.AssemblyService/BuildContext" as const,
@@ -3750,7 +3768,7 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
   /**
    * BuildContext does the same as Assemble and returns the whole context in one response.
    *
-   * Errors: those of Assemble.
+   * Errors: those of Assemble; RESPONSE_TOO_LARGE (more than 4 MiB: use Assemble, or `body_only`).
    */
   buildContext: handleUnaryCall<BuildContextRequest, BuildContextResponse>;
   /**
@@ -3837,7 +3855,7 @@ export interface AssemblyServiceClient extends Client {
   /**
    * BuildContext does the same as Assemble and returns the whole context in one response.
    *
-   * Errors: those of Assemble.
+   * Errors: those of Assemble; RESPONSE_TOO_LARGE (more than 4 MiB: use Assemble, or `body_only`).
    */
   buildContext(
     request: BuildContextRequest,

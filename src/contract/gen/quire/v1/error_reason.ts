@@ -507,6 +507,15 @@ export const ErrorReason = {
    *     "metadata": { "label": "notes", "why": "it writes to \"secrets\", which the schema does not have" } }
    */
   UPDATE_REFUSED: "ERROR_REASON_UPDATE_REFUSED",
+  /**
+   * RESPONSE_TOO_LARGE - ERROR_REASON_RESPONSE_TOO_LARGE (FAILED_PRECONDITION) means that the answer has more bytes than clients
+   * take in one message, unless they are told otherwise; `use` is the call that sends the same in pieces.
+   * What the call had to do is done.
+   *
+   *   { "reason": "RESPONSE_TOO_LARGE", "domain": "quire.v1",
+   *     "metadata": { "bytes": "5242880", "max": "4194304", "use": "Assemble" } }
+   */
+  RESPONSE_TOO_LARGE: "ERROR_REASON_RESPONSE_TOO_LARGE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -574,6 +583,7 @@ export namespace ErrorReason {
   export type SHARE_NOT_FOUND = typeof ErrorReason.SHARE_NOT_FOUND;
   export type ARCHIVAL_NOT_FOUND = typeof ErrorReason.ARCHIVAL_NOT_FOUND;
   export type UPDATE_REFUSED = typeof ErrorReason.UPDATE_REFUSED;
+  export type RESPONSE_TOO_LARGE = typeof ErrorReason.RESPONSE_TOO_LARGE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -762,6 +772,9 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 59:
     case "ERROR_REASON_UPDATE_REFUSED":
       return ErrorReason.UPDATE_REFUSED;
+    case 90:
+    case "ERROR_REASON_RESPONSE_TOO_LARGE":
+      return ErrorReason.RESPONSE_TOO_LARGE;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -893,6 +906,8 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 58;
     case ErrorReason.UPDATE_REFUSED:
       return 59;
+    case ErrorReason.RESPONSE_TOO_LARGE:
+      return 90;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

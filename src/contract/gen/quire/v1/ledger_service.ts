@@ -5433,7 +5433,8 @@ export const LedgerServiceDefinition = {
      * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
      * compaction's.
      *
-     * Errors: TURN_NOT_FOUND.
+     * Errors: TURN_NOT_FOUND; RESPONSE_TOO_LARGE (more than 4 MiB: use StreamHistory with `turn_id` and
+     * `last_turns` 1).
      */
     getTurn: {
       name: "GetTurn",
@@ -5767,7 +5768,8 @@ export const LedgerServiceService = {
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
    * compaction's.
    *
-   * Errors: TURN_NOT_FOUND.
+   * Errors: TURN_NOT_FOUND; RESPONSE_TOO_LARGE (more than 4 MiB: use StreamHistory with `turn_id` and
+   * `last_turns` 1).
    */
   getTurn: {
     path: "/quire.v1.LedgerService/GetTurn" as const,
@@ -5986,7 +5988,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
    * compaction's.
    *
-   * Errors: TURN_NOT_FOUND.
+   * Errors: TURN_NOT_FOUND; RESPONSE_TOO_LARGE (more than 4 MiB: use StreamHistory with `turn_id` and
+   * `last_turns` 1).
    */
   getTurn: handleUnaryCall<GetTurnRequest, GetTurnResponse>;
   /**
@@ -6321,7 +6324,8 @@ export interface LedgerServiceClient extends Client {
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
    * compaction's.
    *
-   * Errors: TURN_NOT_FOUND.
+   * Errors: TURN_NOT_FOUND; RESPONSE_TOO_LARGE (more than 4 MiB: use StreamHistory with `turn_id` and
+   * `last_turns` 1).
    */
   getTurn(
     request: GetTurnRequest,
