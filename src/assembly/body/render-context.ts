@@ -1,6 +1,6 @@
 import type { AssembledContext } from "../../contract/gen/quire/v1/assembly.js";
 import { BreakpointPlace, type CachePlan } from "../../contract/gen/quire/v1/prompt_cache.js";
-import { BodyFormat, type RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
+import type { BodyFormat, RenderedBody } from "../../contract/gen/quire/v1/rendering.js";
 import { sha256 } from "../../domain/hash.js";
 import type { Message } from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
@@ -9,29 +9,18 @@ import { type Catalogue, findModel } from "../../models/catalogue.js";
 import { type Offload, task } from "../../offload/offload.js";
 import { sentParts } from "../../rendering/messages.js";
 import { encodeBody, renamedTools, renderBody } from "../../rendering/render.js";
-import type { CacheBreakpoint, BodyFormat as FormatName } from "../../rendering/render-input.js";
+import type { CacheBreakpoint } from "../../rendering/render-input.js";
 import { decodeMessages, encodeMessages } from "../../thread/message-codec.js";
 import type { CacheStage } from "../cache/plan-caching.js";
 import type { Stages } from "../plan/budget-use.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
+import { formatName } from "./format-name.js";
 import type { renderPieces } from "./render-pieces.js";
 import { requireOwnModel } from "./require-own-model.js";
 import { mostJsonBytes } from "./validate-body.js";
 
 /** What of a resolved request it needs. */
 export type BodyInput = Pick<ResolvedContext, "request" | "session" | "templates">;
-
-const formats: { readonly [Format in BodyFormat]?: FormatName } = {
-  [BodyFormat.ANTHROPIC_MESSAGES]: "anthropic",
-  [BodyFormat.OPENAI_RESPONSES]: "openai-responses",
-  [BodyFormat.OPENAI_CHAT]: "openai-chat",
-  [BodyFormat.GEMINI]: "gemini",
-};
-
-/** The renderer's name for a format of the contract; undefined for none. */
-export function formatName(format: BodyFormat): FormatName | undefined {
-  return formats[format];
-}
 
 export interface BodyDeps {
   readonly catalogue: Catalogue;

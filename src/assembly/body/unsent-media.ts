@@ -4,7 +4,7 @@ import { decodeMessages } from "../../thread/message-codec.js";
 import type { CurrentStage } from "../event/current-message.js";
 import type { HistoryStage } from "../history/history.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
-import { formatName } from "./render-context.js";
+import { formatName } from "./format-name.js";
 
 /** So many of them are named. */
 const mostNamed = 8;

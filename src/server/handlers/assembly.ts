@@ -1,4 +1,4 @@
-import { formatName } from "../../assembly/body/render-context.js";
+import { formatName } from "../../assembly/body/format-name.js";
 import { validateBody } from "../../assembly/body/validate-body.js";
 import { buildContext } from "../../assembly/build-context.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";

@@ -1,4 +1,4 @@
-import { formatName } from "../../assembly/body/render-context.js";
+import { formatName } from "../../assembly/body/format-name.js";
 import { mostJsonBytes } from "../../assembly/body/validate-body.js";
 import type { AssemblyDeps } from "../../assembly/deps.js";
 import { ToolsLayer } from "../../contract/gen/quire/v1/assembly.js";
