@@ -302,6 +302,7 @@ class TurnBatch {
       await this.insert(modelCallShape, this.calls.slice(at, at + callsPerInsert), "");
     await this.letOthersRun();
     for (const { tenantId, sessionId, id } of this.reparented) {
+      await this.sql.execute(deleteHeldSql, [tenantId, tenantId, id]);
       await this.sql.execute(deleteCompactionsSql, [tenantId, id]);
       await this.sql.execute(deletePinsSql, [tenantId, sessionId, id]);
     }
@@ -358,6 +359,8 @@ const placeMessagesSql = "UPDATE messages SET branch_id = ?, depth = ? WHERE ten
 const placeCompactionsSql =
   "UPDATE compactions SET branch_id = ?, depth = ? WHERE tenant_id = ? AND anchor_turn_id = ?";
 
+const deleteHeldSql =
+  "DELETE FROM session_compactions WHERE tenant_id = ? AND compaction_id IN (SELECT id FROM compactions WHERE tenant_id = ? AND anchor_turn_id = ?)";
 const deleteCompactionsSql = "DELETE FROM compactions WHERE tenant_id = ? AND anchor_turn_id = ?";
 const deletePinsSql = "DELETE FROM context_pins WHERE tenant_id = ? AND session_id = ? AND turn_id = ?";
 
