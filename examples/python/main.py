@@ -4,6 +4,7 @@ The stubs, after mkdir gen:
     python -m grpc_tools.protoc -I ../../contract --python_out=gen --pyi_out=gen --grpc_python_out=gen ../../contract/quire/v1/*.proto
 """
 
+import json
 import os
 import sys
 import uuid
@@ -16,12 +17,13 @@ from quire.v1 import assembly_pb2, assembly_service_pb2, capsule_pb2, capsule_se
 from quire.v1.assembly_service_pb2_grpc import AssemblyServiceStub
 from quire.v1.capsule_service_pb2_grpc import CapsuleServiceStub
 from quire.v1.ledger_service_pb2_grpc import LedgerServiceStub
-from quire.v1.message_pb2 import Message, MessageRole, Part, TextPart, ToolCallPart, ToolResultContent, ToolResultPart
+from quire.v1.message_pb2 import Message, MessageRole, Part, TextPart
 from quire.v1.origin_pb2 import EventSource
-from quire.v1.turn_pb2 import AgentResult
+from quire.v1.rendering_pb2 import BodyFormat
+from quire.v1.response_pb2 import ProviderResponse, ToolOutput
 from quire.v1.workspace_pb2 import Tool
 
-USER, ASSISTANT, TOOL = MessageRole.MESSAGE_ROLE_USER, MessageRole.MESSAGE_ROLE_ASSISTANT, MessageRole.MESSAGE_ROLE_TOOL
+USER = MessageRole.MESSAGE_ROLE_USER
 SECONDS = 10  # Every call has a deadline; the server stops its work when that passes.
 
 
@@ -33,12 +35,10 @@ def says(role: MessageRole, *parts: Part) -> Message:
     return Message(role=role, parts=parts)
 
 
-def call(call_id: str, name: str, arguments_json: str) -> Part:
-    return Part(tool_call=ToolCallPart(call_id=call_id, name=name, arguments_json=arguments_json))
-
-
-def result(call_id: str, value: str) -> Part:
-    return Part(tool_result=ToolResultPart(call_id=call_id, content=[ToolResultContent(text=TextPart(text=value))]))
+def answered(**message: object) -> ProviderResponse:
+    """What a model answered, as its provider gives it. In an engine it is the body of the HTTP response."""
+    body = json.dumps({"choices": [{"message": {"role": "assistant", **message}}]})
+    return ProviderResponse(format=BodyFormat.BODY_FORMAT_OPENAI_CHAT, body=body.encode())
 
 
 def fold(events: Iterable[assembly_service_pb2.AssembleResponse]) -> assembly_pb2.AssembledContext:
@@ -92,22 +92,29 @@ def main(address: str) -> None:
     capsules.PutCapsule(put, timeout=SECONDS)
     ledger.CreateSession(ledger_service_pb2.CreateSessionRequest(label=label), timeout=SECONDS)
 
-    # A turn: what came in, and what the agent did.
-    first = ledger.RecordTurn(
+    # A turn: what came in, and what the model answered. It calls a tool, so the turn waits for the result.
+    find = {"id": "call_1", "type": "function", "function": {"name": "find_order", "arguments": '{"user": 42}'}}
+    asked = ledger.RecordTurn(
         ledger_service_pb2.RecordTurnRequest(
             request_id=str(uuid.uuid4()),
             session=label,
             messages=[says(USER, text("Where is my order?"))],
-            result=AgentResult(
-                messages=[
-                    says(ASSISTANT, call("call_1", "find_order", '{"user": 42}')),
-                    says(TOOL, result("call_1", "shipped")),
-                    says(ASSISTANT, text("It was shipped this morning.")),
-                ]
-            ),
+            response=answered(content=None, tool_calls=[find]),
         ),
         timeout=SECONDS,
     )
+    results = [ToolOutput(call_id=call.call_id, text=f"{call.name}: shipped") for call in asked.answer.tool_calls]
+    first = ledger.RecordTurn(
+        ledger_service_pb2.RecordTurnRequest(
+            request_id=str(uuid.uuid4()),
+            session=label,
+            parent_turn_id=asked.head_turn_id,
+            tool_results=results,
+            response=answered(content="It was shipped this morning."),
+        ),
+        timeout=SECONDS,
+    )
+    assert first.answer.text == "It was shipped this morning."
 
     # What should the model see now? Layer by layer, or the same at once.
     question = text("When will it be here?")
@@ -130,7 +137,7 @@ def main(address: str) -> None:
             session=label,
             assembly_id=context.assembly_id,
             messages=[says(USER, question)],
-            result=AgentResult(messages=[says(ASSISTANT, text("On Thursday."))]),
+            response=answered(content="On Thursday."),
         ),
         timeout=SECONDS,
     )
@@ -140,13 +147,13 @@ def main(address: str) -> None:
 
     # An error says what is wrong, and where. Nothing was written.
     try:
-        orphan = says(TOOL, result("call_9", "?"))
-        turn = ledger_service_pb2.RecordTurnRequest(session=label, parent_turn_id=second.head_turn_id, messages=[orphan])
+        orphan = ToolOutput(call_id="call_9", text="?")
+        turn = ledger_service_pb2.RecordTurnRequest(session=label, parent_turn_id=second.head_turn_id, tool_results=[orphan])
         ledger.RecordTurn(turn, timeout=SECONDS)
         raise AssertionError("a result without a call was taken")
     except grpc.RpcError as error:
         assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-        assert reason_and_fields(error) == ("ORPHAN_TOOL_RESULT", ["messages[0].parts[0].tool_result.call_id"])
+        assert reason_and_fields(error) == ("ORPHAN_TOOL_RESULT", ["tool_results[0].call_id"])
         print("refused   ", *reason_and_fields(error))
 
     # A watch has no end of its own: it lasts until its deadline.

@@ -19,10 +19,11 @@ import {
 } from "./gen/quire/v1/ledger_service.js";
 import { MessageRole } from "./gen/quire/v1/message.js";
 import { EventSource } from "./gen/quire/v1/origin.js";
-import { call, result, says, text } from "./messages.js";
+import { BodyFormat } from "./gen/quire/v1/rendering.js";
+import { says, text } from "./messages.js";
 import { failure, reasonAndFields, unary } from "./unary.js";
 
-const { USER, ASSISTANT, TOOL } = MessageRole;
+const { USER } = MessageRole;
 const address = process.argv[2] ?? process.env.QUIRE_ADDRESS ?? "127.0.0.1:50051";
 const capsules = new CapsuleServiceClient(address, credentials.createInsecure());
 const ledger = new LedgerServiceClient(address, credentials.createInsecure());
@@ -38,23 +39,37 @@ const put = PutCapsuleRequest.create({ requestId: randomUUID(), name: label, bod
 await unary(capsules, capsules.putCapsule, put);
 await unary(ledger, ledger.createSession, CreateSessionRequest.create({ label }));
 
-// A turn: what came in, and what the agent did.
-const first = await unary(
+/** What a model answered, as its provider gives it. In an engine it is the body of the HTTP response. */
+const answered = (message: object) => ({
+  format: BodyFormat.OPENAI_CHAT,
+  body: Buffer.from(JSON.stringify({ choices: [{ message }] })),
+});
+
+// A turn: what came in, and what the model answered. It calls a tool, so the turn waits for the result.
+const find = { id: "call_1", type: "function", function: { name: "find_order", arguments: '{"user": 42}' } };
+const asked = await unary(
   ledger,
   ledger.recordTurn,
   RecordTurnRequest.create({
     requestId: randomUUID(),
     session: label,
     messages: [says(USER, text("Where is my order?"))],
-    result: {
-      messages: [
-        says(ASSISTANT, call("call_1", "find_order", '{"user": 42}')),
-        says(TOOL, result("call_1", "shipped")),
-        says(ASSISTANT, text("It was shipped this morning.")),
-      ],
-    },
+    response: answered({ role: "assistant", content: null, tool_calls: [find] }),
   }),
 );
+const toolResults = asked.answer!.toolCalls.map(({ callId, name }) => ({ callId, text: `${name}: shipped` }));
+const first = await unary(
+  ledger,
+  ledger.recordTurn,
+  RecordTurnRequest.create({
+    requestId: randomUUID(),
+    session: label,
+    parentTurnId: asked.headTurnId,
+    toolResults,
+    response: answered({ role: "assistant", content: "It was shipped this morning." }),
+  }),
+);
+assert.equal(first.answer?.text, "It was shipped this morning.");
 
 // What should the model see now? Layer by layer, or the same at once.
 const question = text("When will it be here?");
@@ -87,7 +102,7 @@ const second = await unary(
     session: label,
     assemblyId: folded.assemblyId,
     messages: [says(USER, question)],
-    result: { messages: [says(ASSISTANT, text("On Thursday."))] },
+    response: answered({ role: "assistant", content: "On Thursday." }),
   }),
 );
 const kept = await unary(ledger, ledger.getTurn, GetTurnRequest.create({ turnId: second.turn?.id ?? "" }));
@@ -99,13 +114,13 @@ console.log(`recorded   turn ${second.turn?.depth}, with the context that was se
 const orphan = RecordTurnRequest.create({
   session: label,
   parentTurnId: second.headTurnId,
-  messages: [says(TOOL, result("call_9", "?"))],
+  toolResults: [{ callId: "call_9", text: "?" }],
 });
 const refused = await failure(unary(ledger, ledger.recordTurn, orphan));
 const { reason, fields } = reasonAndFields(refused);
 assert.equal(refused.code, status.INVALID_ARGUMENT);
 assert.equal(reason, "ORPHAN_TOOL_RESULT");
-assert.deepEqual(fields, ["messages[0].parts[0].tool_result.call_id"]);
+assert.deepEqual(fields, ["tool_results[0].call_id"]);
 console.log("refused   ", reason, fields);
 
 // A watch has no end of its own: it lasts until its deadline.

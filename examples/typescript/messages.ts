@@ -7,12 +7,3 @@ export function says(role: MessageRole, ...parts: Part[]): Message {
 export function text(value: string): Part {
   return Part.create({ content: { $case: "text", value: { text: value } } });
 }
-
-export function call(callId: string, name: string, argumentsJson: string): Part {
-  return Part.create({ content: { $case: "toolCall", value: { callId, name, argumentsJson } } });
-}
-
-export function result(callId: string, value: string): Part {
-  const content = [{ content: { $case: "text" as const, value: { text: value } } }];
-  return Part.create({ content: { $case: "toolResult", value: { callId, content } } });
-}
