@@ -10,6 +10,7 @@ const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]
   cache: () => import("./cache.js"),
   compactions: () => import("./compactions.js"),
   ledger: () => import("./ledger.js"),
+  memory: () => import("./memory.js"),
   needed: () => import("./needed.js"),
   render: () => import("./render.js"),
   scale: () => import("./scale.js"),

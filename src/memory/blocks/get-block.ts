@@ -1,4 +1,11 @@
-import type { Block, BlockActor, BlockName, BlockPermission, OwnerKind } from "../../domain/memory.js";
+import type {
+  Block,
+  BlockActor,
+  BlockName,
+  BlockPermission,
+  BlockSchema,
+  OwnerKind,
+} from "../../domain/memory.js";
 import type { BlockReads } from "../../storage/memory/block-reads.js";
 import type { BlockRow } from "../../storage/memory/rows.js";
 import type { MemoryDeps } from "../deps.js";
@@ -47,11 +54,17 @@ export async function getBlock(
 ): Promise<{ readonly block: Block }> {
   return deps.store.reading(async (reads) => {
     const { row, seen } = await findBlock(reads, tenantId, block!, actorOf(actor));
-    const json = await withDocument(deps, reads, row, (document) =>
-      document.contentJson(decodeSchema(row.schema)),
-    );
+    const schema = decodeSchema(row.schema);
+    const json = isShownWhole(schema)
+      ? JSON.stringify(Buffer.from(row.text).toString("utf8"))
+      : await withDocument(deps, reads, row, (document) => document.contentJson(schema));
     return { block: viewBlock(row, seen, json) };
   });
+}
+
+/** Whether what is rendered is all that there is, so that the document need not be opened to know it. */
+function isShownWhole({ schema }: BlockSchema): boolean {
+  return schema?.$case === "text" && schema.value.viewport === undefined;
 }
 
 /** Looks into a block's document, at its revision or a later one. */

@@ -15,9 +15,9 @@ export class KillableServer {
   private readonly startedAt = performance.now();
   private errors = "";
 
-  constructor(folder: string) {
-    this.address = `unix:${join(folder, "quire.sock")}`;
-    const flags = ["--listen", this.address, "--database", `file:${join(folder, "quire.db")}`];
+  constructor(folder: string, database = `file:${join(folder, "quire.db")}`, socket = "quire.sock") {
+    this.address = `unix:${join(folder, socket)}`;
+    const flags = ["--listen", this.address, "--database", database];
     const bin = join(packageRoot, "bin", "quire.js");
     this.child = spawn(process.execPath, [bin, "serve", ...flags, "--log-level", "silent"], {
       stdio: ["ignore", "ignore", "pipe"],

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LoroDoc, type PeerID } from "loro-crdt";
+import { Caches } from "../src/domain/caches.js";
+import { createQuire, type Quire } from "../src/index.js";
+import { atMost, type Figure } from "./figure.js";
+import { cpuMs, elapsedMs, interleaved, progress, prose, seeded } from "./measure.js";
+import { RawInserts } from "./memory-floor.js";
+
+const contextLimit = 1.3;
+const openLimit = 3;
+const heldLimitMb = 200;
+const rounds = 21;
+
+const agent = (name: string) => ({ kind: "OWNER_KIND_AGENT", name }) as const;
+const setText = (text: string) => ({ operation: { $case: "setText" as const, value: { text } } });
+const append = (text: string) => ({ operation: { $case: "appendText" as const, value: { text } } });
+const event = { content: [{ content: { $case: "text" as const, value: { text: "And now?" } } }] };
+
+/** Memory blocks: what they cost a context, to open, to write, to synchronize and to hold. */
+export async function run(): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), "quire-bench-"));
+  const database = `file:${join(folder, "quire.db")}`;
+  const quire = await createQuire({ database, logLevel: "silent" });
+  try {
+    return [
+      ...(await contexts(quire)),
+      ...(await opening(database, quire)),
+      ...(await writing(quire, folder)),
+      ...(await synchronizing(quire)),
+      ...(await holding(database)),
+    ];
+  } finally {
+    await quire.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** An agent with 50 blocks against one without any. Both system prompts have as many bytes. */
+async function contexts(quire: Quire): Promise<Figure[]> {
+  progress("contexts with 50 blocks and without");
+  const random = seeded(3);
+  const texts = Array.from({ length: 50 }, () => prose(random, 400));
+  const persona = (corePrompt: string) => ({ persona: { corePrompt, model: { model: "gpt-4o" } } });
+  await quire.capsules.putCapsule({ name: "many", body: persona("You remember.") });
+  await quire.capsules.putCapsule({ name: "none", body: persona(`You remember.\n\n${texts.join("\n\n")}`) });
+  for (const [index, text] of texts.entries()) {
+    const block = { owner: agent("many"), label: `block-${index}` };
+    await quire.memory.createBlock({ block, type: "BLOCK_TYPE_CORE", operations: [setText(text)] });
+  }
+  for (const label of ["many", "none"]) await quire.ledger.createSession({ label });
+  const sample = (name: string) => async () => {
+    const context = { session: name, capsule: name, event };
+    return cpuMs(async () => {
+      for (let at = 0; at < 20; at++) await quire.assembly.buildContext({ context });
+    });
+  };
+  for (let at = 0; at < 30; at++) {
+    await sample("many")();
+    await sample("none")();
+  }
+  const { many, none } = await interleaved(rounds, { many: sample("many"), none: sample("none") });
+  return [atMost("a warm context with 50 blocks, against one without", many / none, contextLimit)];
+}
+
+/** GetBlock by an engine that has nothing open. */
+async function opening(database: string, quire: Quire): Promise<Figure[]> {
+  progress("blocks of 100 and of 10,000 edits");
+  const owner = agent("edited");
+  for (const [label, edits] of [
+    ["short", 100],
+    ["long", 10_000],
+  ] as const) {
+    await quire.memory.createBlock({
+      block: { owner, label },
+      operations: [setText(label)],
+      charLimit: 100_000,
+    });
+    const edit = (at: number) =>
+      quire.memory.updateBlock({ block: { owner, label }, operations: [append(` ${at}`)] });
+    for (let at = 0; at < edits; at += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, more) => edit(at + more)));
+  }
+  const sample = (label: string) => async () => {
+    const fresh = await createQuire({ database, logLevel: "silent" });
+    await fresh.memory.listMemoryTools({});
+    const ms = await elapsedMs(() => fresh.memory.getBlock({ block: { owner, label } }));
+    await fresh.close();
+    return ms;
+  };
+  const { long, short } = await interleaved(9, { long: sample("long"), short: sample("short") });
+  return [atMost("opening a block of 10,000 edits, against one of 100", long / short, openLimit)];
+}
+
+async function writing(quire: Quire, folder: string): Promise<Figure[]> {
+  progress("an edit against a raw insert");
+  const floor = new RawInserts(join(folder, "floor.db"));
+  const block = { owner: agent("writer"), label: "notes" };
+  await quire.memory.createBlock({ block, charLimit: 1_000_000 });
+  const edit = () =>
+    elapsedMs(() => quire.memory.updateBlock({ block, operations: [append("a few more words ")] }));
+  for (let at = 0; at < 200; at++) await edit();
+  const { ours, raw } = await interleaved(301, {
+    ours: edit,
+    raw: () => elapsedMs(async () => floor.insert("a few more words ")),
+  });
+  const all = await elapsedMs(() =>
+    Promise.all(
+      Array.from({ length: 1_000 }, () => quire.memory.updateBlock({ block, operations: [append("more ")] })),
+    ),
+  );
+  floor.close();
+  return [
+    { figure: "an edit and its answer", value: ours, unit: "ms" },
+    { figure: "an edit and its answer, against a raw insert", value: ours / raw },
+    { figure: "edits of one block a second, 1,000 at once", value: 1_000 / (all / 1_000), unit: "/s" },
+  ];
+}
+
+async function synchronizing(quire: Quire): Promise<Figure[]> {
+  progress("a checked sync of 10 KB");
+  const block = { owner: agent("synced"), label: "notes" };
+  await quire.memory.createBlock({ block, charLimit: 1_000_000, operations: [setText("start ")] });
+  const actor = { kind: "ACTOR_KIND_SYSTEM" as const };
+  const { update, peerId } = await quire.memory.syncBlock({ block, actor, newPeer: true });
+  const doc = new LoroDoc();
+  doc.import(update);
+  doc.setPeerId(peerId as PeerID);
+  const random = seeded(5);
+  const sync = async () => {
+    const from = doc.version();
+    doc.getText("text").insert(0, prose(random, 10_000));
+    doc.commit();
+    const bytes = Buffer.from(doc.export({ mode: "update", from }));
+    const version = [...doc.version().toJSON()].map(([peer, counter]) => ({ peer: String(peer), counter }));
+    return elapsedMs(() => quire.memory.syncBlock({ block, actor, update: bytes, version }));
+  };
+  await sync();
+  const { ms } = await interleaved(15, { ms: sync });
+  return [{ figure: "a checked sync of 10 KB", value: ms, unit: "ms" }];
+}
+
+/** 10,000 blocks, each opened once, with a cache that holds some hundreds of them. */
+async function holding(database: string): Promise<Figure[]> {
+  progress("10,000 blocks in a bounded cache");
+  const quire = await createQuire({ database, logLevel: "silent" }, { caches: new Caches(0.5) });
+  const blockOf = (at: number) => ({ owner: agent(`holder-${at % 100}`), label: `b${at}` });
+  const put = (at: number) =>
+    quire.memory.createBlock({ block: blockOf(at), operations: [setText(`block ${at}`)] });
+  const look = (at: number) => quire.memory.getBlock({ block: blockOf(at) });
+  const inSlices = async (count: number, work: (at: number) => Promise<unknown>) => {
+    for (let at = 0; at < count; at += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, more) => work(at + more)));
+  };
+  await inSlices(2_000, put);
+  globalThis.gc?.();
+  const before = process.memoryUsage().rss;
+  await inSlices(8_000, (at) => put(at + 2_000));
+  await inSlices(10_000, look);
+  globalThis.gc?.();
+  const grown = (process.memoryUsage().rss - before) / 1024 / 1024;
+  await quire.close();
+  const figure = "memory that 8,000 more blocks take";
+  return [
+    { figure, value: grown, unit: "MB", limit: heldLimitMb, holds: grown <= heldLimitMb, note: "at most" },
+  ];
+}

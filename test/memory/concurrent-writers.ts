@@ -1,0 +1,78 @@
+import { expect } from "vitest";
+import type { Quire } from "../../src/index.js";
+import { LoroClient } from "./loro-client.js";
+import { compositeOf, field, mapOf, named, op, putBlock, textNow, textOf } from "./memory-quire.js";
+
+type Memory = Pick<Quire, "memory">;
+
+/** A block that many write at once: a text of words that are each there once, and a counter. */
+export async function createContested(quire: Quire): Promise<void> {
+  const schema = compositeOf(
+    { name: "words", schema: textOf.schema as never },
+    { name: "counts", schema: mapOf(field("n", "COUNTER")).schema as never },
+  );
+  await putBlock(quire, "contested", schema, [], { charLimit: 1_000_000 });
+}
+
+/** What was acknowledged of a writer's edits. */
+export interface Written {
+  readonly words: string[];
+}
+
+/** Edits through UpdateBlock, each with a request id, so that what was cut off can be sent again. */
+export async function editWords(
+  memory: Memory,
+  writer: number,
+  edits: number,
+  written: Written,
+  again: (error: unknown) => Promise<void> = (error) => Promise.reject(error),
+): Promise<void> {
+  for (let at = 0; at < edits; at++) {
+    const word = `w${writer}-${at}`;
+    const request = {
+      requestId: `edit ${word}`,
+      block: named("contested"),
+      operations: [
+        op("appendText", { text: `${word} ` }, "words"),
+        op("incrementCounter", { field: "n", by: 1 }, "counts"),
+      ] as never,
+    };
+    for (;;) {
+      try {
+        await memory.memory.updateBlock(request);
+        break;
+      } catch (error) {
+        await again(error);
+      }
+    }
+    written.words.push(word);
+  }
+}
+
+/** Edits through SyncBlock, on a copy of the writer's own. */
+export async function syncWords(
+  memory: Memory,
+  writer: number,
+  edits: number,
+  written: Written,
+): Promise<void> {
+  const client = await new LoroClient(memory, "contested").open();
+  for (let at = 0; at < edits; at++) {
+    const word = `s${writer}-${at}`;
+    const text = client.doc.getText("section:words:text");
+    text.insert(text.length, `${word} `);
+    client.doc.getCounter("section:counts:counter:n").increment(1);
+    await client.sync();
+    written.words.push(word);
+  }
+}
+
+/** Every acknowledged word is there once, and the counter has counted each. */
+export async function checkContested(servers: readonly Quire[], written: readonly Written[]): Promise<void> {
+  const words = written.flatMap((one) => one.words).sort();
+  const texts = await Promise.all(servers.map((server) => textNow(server, "contested")));
+  expect(new Set(texts).size).toBe(1);
+  const [, text, counts] = /^=== words ===\n\n(.*)\n\n=== counts ===\n\nn: (\d+)$/s.exec(texts[0]!)!;
+  expect(text!.trim().split(" ").sort()).toEqual(words);
+  expect(Number(counts)).toBe(words.length);
+}
