@@ -28,6 +28,7 @@ const rooms = {
     except: {
       "cache-kinds.ts": ["contract"],
       "list-models.ts": ["contract"],
+      "model-words.ts": ["contract"],
       "count-texts.ts": ["contract"],
     },
     note: "what is known of models does not depend on what is sent to them",
@@ -167,7 +168,7 @@ const keepers = [
   { package: /^@grpc\/(reflection)|^grpc-health-check/, room: "server", note: "one room serves" },
   { package: /^piscina/, room: "offload", note: "one room starts threads" },
   { package: /^loro-crdt/, room: "memory", note: "one room keeps documents" },
-  { package: /^js-tiktoken/, room: "tokens", note: "one room counts" },
+  { package: /^(js-tiktoken|image-size)/, room: "tokens", note: "one room counts" },
   {
     package: /^(openai|@anthropic-ai\/sdk)(\/|$)/,
     room: "compaction/summarizers",

@@ -84,10 +84,10 @@ export async function* assemble(
   yield { kind: "current", current };
 
   const stages = { tools, system, history, current };
-  const use = contextUse(resolved, planned, stages);
+  const used = contextUse(resolved, planned, stages);
   const cache = await planCaching(deps, resolved, stages, prefix, cut);
-  const context = contextMessage(resolved, stages, use);
-  const rendered = await renderStages(deps, resolved, stages, context, cache, signal);
+  const made = contextMessage(resolved, stages, used);
+  const { rendered, context, use } = await renderStages(deps, resolved, stages, made, used, cache, signal);
   if (rendered) yield { kind: "rendered", rendered };
   const contextWire = encodedContext(context, current.wire);
   if (!request.dryRun) await writeReceipt(deps, resolved, stages, use, cache, cut, contextWire);

@@ -1,10 +1,15 @@
 import { type ModelTokens, modelTokens } from "../domain/token-units.js";
+
+/** What decides how much a context may use. */
+export type LimitBound = "window" | "input" | "knobs" | "asked";
+
 /** What a context may use, before it is divided. */
 export interface BudgetLimits {
   readonly modelLimit: ModelTokens;
   readonly reserveResponse: ModelTokens;
   readonly reserveTools: ModelTokens;
   readonly available: ModelTokens;
+  readonly bound: LimitBound;
 }
 
 interface LimitInputs {
@@ -15,8 +20,8 @@ interface LimitInputs {
   readonly reserveTools: number | undefined;
   /** What the capsule's knobs allow; undefined for the whole window. */
   readonly knobTokens: number | undefined;
-  /** What the request allows; undefined for no more than the rest. */
-  readonly requestTokens: number | undefined;
+  /** `max_context_tokens` of request, session or capsule; undefined for no more than the rest. */
+  readonly askedTokens: number | undefined;
 }
 
 const defaultReserveResponse = 8_192;
@@ -27,18 +32,22 @@ export function budgetLimits(inputs: LimitInputs): BudgetLimits {
   const reserveResponse =
     inputs.reserveResponse ?? Math.min(defaultReserveResponse, Math.floor(modelLimit / 8));
   const reserveTools = inputs.reserveTools ?? Math.min(defaultReserveTools, Math.floor(modelLimit / 4));
-  const left = Math.max(0, modelLimit - reserveResponse - reserveTools);
-  const available = Math.min(
-    left,
-    inputs.inputTokens ?? left,
-    inputs.knobTokens ?? left,
-    inputs.requestTokens ?? left,
-  );
+  let available = Math.max(0, modelLimit - reserveResponse - reserveTools);
+  let bound: LimitBound = "window";
+  const lower = (by: LimitBound, tokens: number | undefined) => {
+    if (tokens === undefined || tokens >= available) return;
+    available = tokens;
+    bound = by;
+  };
+  lower("input", inputs.inputTokens);
+  lower("knobs", inputs.knobTokens);
+  lower("asked", inputs.askedTokens);
   return {
     modelLimit: modelTokens(modelLimit),
     reserveResponse: modelTokens(reserveResponse),
     reserveTools: modelTokens(reserveTools),
     available: modelTokens(available),
+    bound,
   };
 }
 

@@ -35,10 +35,9 @@ const knobTable = z.strictObject({
   unset: upTo,
   intelligence: bands({
     upTo,
-    /** null: the whole window. */
+    /** What a context may use where the level is set; null: the whole window. */
     contextTokens: z.number().int().min(1).nullable(),
     lanes: laneShares,
-    temperature: z.number().min(0).max(2),
     recallLimit: z.number().int().min(0).max(1_000),
   }),
   autonomy: bands({ upTo, toolApproval: z.enum(["all", "dangerous", "none"]) }),
@@ -58,18 +57,16 @@ export const defaultKnobTable: KnobTable = {
       upTo: 3,
       contextTokens: 8_192,
       lanes: { system: 0.2, history: 0.2, memory: 0.2, tools: 0.2, buffer: 0.2 },
-      temperature: 0.3,
       recallLimit: 5,
     },
     {
       upTo: 6,
       contextTokens: 32_768,
       lanes: { system: 0.15, history: 0.3, memory: 0.25, tools: 0.2, buffer: 0.1 },
-      temperature: 0.7,
       recallLimit: 15,
     },
-    { upTo: 8, contextTokens: 131_072, lanes: strong, temperature: 0.8, recallLimit: 25 },
-    { upTo: 10, contextTokens: null, lanes: strong, temperature: 0.9, recallLimit: 50 },
+    { upTo: 8, contextTokens: 131_072, lanes: strong, recallLimit: 25 },
+    { upTo: 10, contextTokens: null, lanes: strong, recallLimit: 50 },
   ],
   autonomy: [
     { upTo: 3, toolApproval: "all" },

@@ -17,11 +17,10 @@ export interface DerivedSettings {
   readonly resourceBudget: number;
   /** The knobs that were out of range. */
   readonly clamped: readonly ClampedKnob[];
-  /** undefined: the whole window. */
+  /** What a level that is set allows; undefined: the whole window. */
   readonly contextTokens: number | undefined;
   readonly lanes: LaneShares;
   readonly lanesFrom: "learned" | "intelligence";
-  readonly temperature: number;
   readonly recallLimit: number;
   /** undefined: however unlike. */
   readonly similarityThreshold: number | undefined;
@@ -33,7 +32,7 @@ const highest = 10;
 
 /** What the capsule says itself is stronger than what the table makes of its knobs. */
 export function deriveSettings(body: CapsuleBody, table: KnobTable): DerivedSettings {
-  const { knobs, memory, model } = body.persona ?? {};
+  const { knobs, memory } = body.persona ?? {};
   const clamped: ClampedKnob[] = [];
   const read = (knob: ClampedKnob["knob"], given: number | undefined): number => {
     if (given === undefined) return table.unset;
@@ -51,10 +50,9 @@ export function deriveSettings(body: CapsuleBody, table: KnobTable): DerivedSett
     autonomy,
     resourceBudget,
     clamped,
-    contextTokens: band.contextTokens ?? undefined,
+    contextTokens: knobs?.intelligenceLevel === undefined ? undefined : (band.contextTokens ?? undefined),
     lanes: learned ?? band.lanes,
     lanesFrom: learned ? "learned" : "intelligence",
-    temperature: model?.temperature ?? band.temperature,
     recallLimit: memory?.recallLimit ?? band.recallLimit,
     similarityThreshold: memory?.similarityThreshold,
     toolApproval: bandOf(table.autonomy, autonomy).toolApproval,

@@ -34,6 +34,8 @@ export interface CapsuleBody {
   readonly learned: Learned | undefined;
   readonly governance: Governance | undefined;
   readonly settings: ContextSettings | undefined;
+  /** The most tokens that a context may use, where neither session nor request says. */
+  readonly maxContextTokens?: number | undefined;
 }
 
 export interface Persona {

@@ -56,6 +56,7 @@ export interface SessionDefaults {
   /** The capabilities that a worker sees; where it has no names, none. */
   readonly scope: CapabilityScope | undefined;
   readonly tools: { readonly tools: readonly Tool[] } | undefined;
+  readonly maxContextTokens?: number | undefined;
 }
 
 /** A label that points at the head of a thread. */

@@ -43,7 +43,7 @@ export function changeDefaults(
 
 function isEmpty(value: NonNullable<SessionDefaults[keyof Omit<SessionDefaults, "tools">]>): boolean {
   if (typeof value === "object") return value.all;
-  return value === "" || value === AgentRole.UNSPECIFIED;
+  return value === "" || value === 0 || value === AgentRole.UNSPECIFIED;
 }
 
 function writeTools(tools: NonNullable<SessionDefaults["tools"]>["tools"]): string | null {

@@ -1,109 +1,119 @@
 import { z } from "zod";
+import {
+  entryOver,
+  type GivenEntry,
+  givenEntry,
+  type ModelEntry,
+  type ModelFact,
+  modelFacts,
+} from "./model-entry.js";
+import { modelNames } from "./model-names.js";
 
-/** How a provider's prompt cache works, as data. Prices are shares of the price of an input token. */
-const cacheRules = z
-  .object({
-    /** "breakpoints" are set by the caller; "prefix" is found by the provider itself. */
-    kind: z.enum(["breakpoints", "prefix", "none"]),
-    /** A shorter prefix is not kept. */
-    minTokens: z.number().int().min(0).default(0),
-    /** How many marks a request may have. */
-    maxBreakpoints: z.number().int().min(0).default(0),
-    /** How many positions before a mark are looked at for what was kept earlier. */
-    lookBack: z.number().int().min(0).default(0),
-    /** A prefix is kept in steps of so many tokens. */
-    stepTokens: z.number().int().min(1).default(1),
-    ttlSeconds: z.number().int().min(0).default(0),
-    /** A longer time that can be asked for, at its own price. */
-    longTtlSeconds: z.number().int().min(0).optional(),
-    writePrice: z.number().min(0).default(1),
-    longWritePrice: z.number().min(0).optional(),
-    readPrice: z.number().min(0).default(1),
-  })
-  .strict();
-
-export type CacheRules = z.infer<typeof cacheRules>;
-
-const modelEntry = z
-  .object({
-    provider: z.string().max(64).default(""),
-    contextTokens: z.number().int().positive(),
-    inputTokens: z.number().int().positive().optional(),
-    outputTokens: z.number().int().positive(),
-    /** The public vocabulary whose counts are exact for the model; null where there is none. */
-    vocabulary: z.enum(["o200k_base", "cl100k_base"]).nullable(),
-    /** What o200k counts are multiplied with, and how much of that may be wrong, where there is none. */
-    ratio: z.number().positive().max(10).default(1),
-    margin: z.number().min(0).max(1).default(0),
-    cache: cacheRules.default({
-      kind: "none",
-      minTokens: 0,
-      maxBreakpoints: 0,
-      lookBack: 0,
-      stepTokens: 1,
-      ttlSeconds: 300,
-      writePrice: 1,
-      readPrice: 1,
-    }),
-    /** Whether the model takes a temperature; some refuse it. */
-    takesTemperature: z.boolean().default(true),
-    /** US dollars for a million input tokens, where an operator gives it. */
-    inputPrice: z.number().min(0).optional(),
-  })
-  .strict();
+export type { CacheRules, ModelEntry } from "./model-entry.js";
 
 /** Records leave this one key out without a word. */
 const withoutProto = z.unknown().refine((models) => !Object.hasOwn(Object(models), "__proto__"), {
   error: "a model cannot be called __proto__",
 });
 
-const catalogueFile = z
-  .object({
-    fallback: modelEntry.optional(),
-    models: withoutProto.pipe(z.record(z.string(), modelEntry).default({})),
-  })
-  .strict();
+const catalogueFile = z.strictObject({
+  fallback: givenEntry.optional(),
+  models: withoutProto.pipe(z.record(z.string(), givenEntry).default({})),
+  /** Each says for which names it stands: `*` is anything, `[0-9]` one of these characters. */
+  families: z.array(givenEntry.extend({ match: z.array(z.string().min(1).max(256)).min(1) })).default([]),
+});
 
-export type ModelEntry = z.infer<typeof modelEntry>;
+/** Models that are alike, by how their names look. */
+export interface ModelFamily {
+  /** The first of its patterns, by which it is called. */
+  readonly name: string;
+  readonly entry: ModelEntry;
+  readonly covers: (name: string) => boolean;
+}
 
 /** What is known of models: data, which an operator can extend. */
 export interface Catalogue {
   readonly models: ReadonlyMap<string, ModelEntry>;
+  /** The first that covers a name is its family. */
+  readonly families: readonly ModelFamily[];
   readonly fallback: ModelEntry;
 }
 
 export function parseCatalogue(json: string): Catalogue {
-  const { fallback, models } = catalogueFile.parse(JSON.parse(json));
-  if (!fallback) throw new Error("the model catalogue has no fallback");
-  return { models: new Map(Object.entries(models)), fallback };
+  const file = catalogueFile.parse(JSON.parse(json));
+  if (!file.fallback) throw new Error("the model catalogue has no fallback");
+  return catalogueOf(file, [], [], entryOver(undefined, file.fallback));
 }
 
-/** The catalogue with an operator's own entries over it. */
+/** The catalogue with an operator's own entries before it. */
 export function extendCatalogue(base: Catalogue, json: string): Catalogue {
-  const { fallback, models } = catalogueFile.parse(JSON.parse(json));
+  const file = catalogueFile.parse(JSON.parse(json));
+  const fallback = file.fallback ? entryOver(base.fallback, file.fallback) : base.fallback;
+  return catalogueOf(file, base.families, base.models, fallback);
+}
+
+function catalogueOf(
+  file: z.infer<typeof catalogueFile>,
+  furtherFamilies: readonly ModelFamily[],
+  furtherModels: Iterable<readonly [string, ModelEntry]>,
+  fallback: ModelEntry,
+): Catalogue {
+  const families = [...file.families.map(familyOf), ...furtherFamilies];
+  const own = Object.entries(file.models).map(
+    ([name, given]) => [name, named(`models.${name}`, () => over(families, name, given))] as const,
+  );
+  return { models: new Map([...furtherModels, ...own]), families, fallback };
+}
+
+function familyOf({ match, ...given }: GivenEntry & { match: readonly string[] }): ModelFamily {
+  const [name] = match as readonly [string];
+  const patterns = match.map((glob) => new RegExp(`^${patternOf(glob)}$`, "u"));
   return {
-    models: new Map([...base.models, ...Object.entries(models)]),
-    fallback: fallback ?? base.fallback,
+    name,
+    entry: named(`families ${name}`, () => entryOver(undefined, given)),
+    covers: (model) => patterns.some((pattern) => pattern.test(model)),
   };
+}
+
+function patternOf(glob: string): string {
+  const pieces = glob.split(/(\*|\[[0-9a-z-]+\])/);
+  const plain = (piece: string) => piece.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  return pieces.map((piece, index) => (index % 2 === 0 ? plain(piece) : piece.replace("*", ".*"))).join("");
+}
+
+/** Says where in the file an entry lacks something. */
+function named<Made>(where: string, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    throw new Error(`${where}: ${error instanceof z.ZodError ? z.prettifyError(error) : String(error)}`);
+  }
+}
+
+function over(families: readonly ModelFamily[], name: string, given: GivenEntry): ModelEntry {
+  return entryOver(families.find(({ covers }) => covers(name))?.entry, given);
 }
 
 export interface FoundModel {
   readonly entry: ModelEntry;
+  /** What it is called in the catalogue, or else without what dates and routes add to a name. */
   readonly name: string;
+  /** Whether the catalogue has the model, or a family of it. */
   readonly known: boolean;
+  /** The family that covers it, where the catalogue does not have the model itself; empty otherwise. */
+  readonly family: string;
+  /** What is only assumed: of a model that its family stands for, everything. */
+  readonly assumed: readonly ModelFact[];
 }
 
-/** Dates as providers write them at the end of a name: -20240806, @20240806, -2024-08-06. */
-const date = /(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2})$/;
-/** As in gpt-4-0613. Such digits may be anything else: they are a date only where a model is found without them. */
-const monthAndDay = /-(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$/;
-
-/** A model by its name, with or without a date at its end. An unknown one gets the fallback. */
+/** A model by its name, however providers, clouds and routers write it; then its family; then the fallback. */
 export function findModel(catalogue: Catalogue, model: string): FoundModel {
-  const undated = model.replace(date, "");
-  for (const name of [model, undated, model.replace(monthAndDay, "")]) {
+  const { candidates, plain } = modelNames(model);
+  for (const name of candidates) {
     const entry = catalogue.models.get(name);
-    if (entry) return { entry, name, known: true };
+    if (entry) return { entry, name, known: true, family: "", assumed: entry.assumed };
   }
-  return { entry: catalogue.fallback, name: undated, known: false };
+  const family = catalogue.families.find(({ covers }) => covers(plain));
+  const entry = family?.entry ?? catalogue.fallback;
+  return { entry, name: plain, known: !!family, family: family?.name ?? "", assumed: modelFacts };
 }

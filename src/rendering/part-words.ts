@@ -13,6 +13,8 @@ import {
 import { fill, type PromptTexts } from "../domain/prompt-texts.js";
 import { asWritten } from "./as-written.js";
 
+export { isTextType } from "../domain/text-type.js";
+
 /** Who understands a signature or opaque data. */
 export type Family = "anthropic" | "openai" | "google";
 
@@ -82,11 +84,6 @@ export function mediaTypeOf(part: ImagePart | FilePart): string {
     if (type !== undefined) return type;
   }
   return "";
-}
-
-/** Whether a file of this type can be read as text. */
-export function isTextType(mediaType: string): boolean {
-  return mediaType.startsWith("text/") || /^application\/(.+\+)?(json|xml|yaml|x-yaml)$/.test(mediaType);
 }
 
 /** A picture in words, for a provider or a place that cannot take it. */

@@ -52,19 +52,24 @@ const flagOf: Readonly<Record<PartContent["$case"], number>> = {
 
 const answerFlags = MessageFlag.TOOL_RESULT | MessageFlag.APPROVAL_ANSWER;
 const itemFlags = answerFlags | MessageFlag.TOOL_CALL | MessageFlag.APPROVAL_REQUEST;
-const uncountedFlags = MessageFlag.IMAGE | MessageFlag.FILE;
+const mediaFlags = MessageFlag.IMAGE | MessageFlag.FILE;
 
 type Flagged = Pick<IndexEntry, "flags">;
 
 export const answersSomething = ({ flags }: Flagged): boolean => (flags & answerFlags) !== 0;
 export const opensOrAnswers = ({ flags }: Flagged): boolean => (flags & itemFlags) !== 0;
-export const holdsUncounted = ({ flags }: Flagged): boolean => (flags & uncountedFlags) !== 0;
+/** Images and files cost what a formula says, which may be wrong. */
+export const holdsMedia = ({ flags }: Flagged): boolean => (flags & mediaFlags) !== 0;
 export const abandonsCalls = ({ flags }: Flagged): boolean => (flags & MessageFlag.ABANDONS) !== 0;
 
 /** What the index says of a message that takes so many bytes. */
 export function indexEntry(message: Message, bytes: number, moreFlags = 0): IndexEntry {
   let flags = moreFlags;
-  for (const { content } of message.parts) flags |= content ? flagOf[content.$case] : 0;
+  for (const { content } of message.parts) {
+    flags |= content ? flagOf[content.$case] : 0;
+    if (content?.$case !== "toolResult") continue;
+    for (const { content: piece } of content.value.content) flags |= piece ? flagOf[piece.$case] : 0;
+  }
   return {
     role: roleLetters[message.role],
     tokens: countedTokens(message.o200kTokens),

@@ -1,9 +1,11 @@
 import type { Message, Part } from "../domain/message.js";
-import { type CountedTokens, countedTokens } from "../domain/token-units.js";
+import { type CountedTokens, countedTokens, plus, sumOf } from "../domain/token-units.js";
+import { conservativeTokens } from "../tokens/media/conservative-tokens.js";
+import { fileMedia, imageMedia, type Media } from "../tokens/media/media.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
 
-/** The text of a part that counts; images, files and opaque data are counted by the provider's own rules, not here. */
+/** The text of a part that counts. Opaque data is counted by the provider's own rules, not here. */
 function textOf(part: Part, into: string[]): void {
   const content = part.content;
   switch (content?.$case) {
@@ -31,12 +33,25 @@ function textOf(part: Part, into: string[]): void {
   }
 }
 
-export interface MessageTokens {
-  readonly parts: CountedTokens;
-  readonly context: CountedTokens;
+/** What of a part is not text: images and files, also those in a tool's result. */
+function mediaOf({ content }: Part): readonly Media[] {
+  if (content?.$case === "image") return [imageMedia(content.value)];
+  if (content?.$case === "file") return [fileMedia(content.value)];
+  return content?.$case === "toolResult" ? content.value.content.flatMap((piece) => mediaOf(piece)) : [];
 }
 
-/** Exact counts for each message. */
+export interface MessageTokens {
+  /** With its images and files, at a figure that no model exceeds. */
+  readonly parts: CountedTokens;
+  readonly context: CountedTokens;
+  /** What of the parts is images and files. */
+  readonly media: CountedTokens;
+  readonly medias: readonly SizedMedia[];
+}
+
+export type SizedMedia = Exclude<Media, { readonly kind: "text" }>;
+
+/** Counts for each message: exact for text, which files may be, too. */
 export async function countMessages(
   counter: TokenCounter,
   messages: readonly Pick<Message, "parts" | "contextParts">[],
@@ -44,12 +59,20 @@ export async function countMessages(
   vocabulary: Vocabulary = "o200k_base",
 ): Promise<MessageTokens[]> {
   const texts: string[] = [];
-  const ends: { readonly parts: number; readonly context: number }[] = [];
+  const ends: { readonly parts: number; readonly context: number; readonly medias: readonly SizedMedia[] }[] =
+    [];
   for (const message of messages) {
-    for (const part of message.parts) textOf(part, texts);
+    const medias: SizedMedia[] = [];
+    for (const part of message.parts) {
+      textOf(part, texts);
+      for (const media of mediaOf(part)) {
+        if (media.kind === "text") texts.push(media.text);
+        else medias.push(media);
+      }
+    }
     const parts = texts.length;
     for (const part of message.contextParts) textOf(part, texts);
-    ends.push({ parts, context: texts.length });
+    ends.push({ parts, context: texts.length, medias });
   }
   const counting = counter.countAll(texts, vocabulary, signal);
   const counts = counting instanceof Promise ? await counting : counting;
@@ -59,8 +82,9 @@ export async function countMessages(
     return countedTokens(total);
   };
   let start = 0;
-  return ends.map(({ parts, context }) => {
-    const tokens = { parts: sum(start, parts), context: sum(parts, context) };
+  return ends.map(({ parts, context, medias }) => {
+    const media = sumOf(medias, conservativeTokens);
+    const tokens = { parts: plus(sum(start, parts), media), context: sum(parts, context), media, medias };
     start = context;
     return tokens;
   });

@@ -4,13 +4,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
 import { startsHistory } from "./beginnings.js";
 import { decodeMessages } from "./message-codec.js";
-import {
-  abandonsCalls,
-  answersSomething,
-  holdsUncounted,
-  type IndexEntry,
-  readIndex,
-} from "./message-index.js";
+import { abandonsCalls, answersSomething, holdsMedia, type IndexEntry, readIndex } from "./message-index.js";
 import { messageOverheadTokens } from "./message-overhead.js";
 import { countMessages } from "./message-text.js";
 
@@ -34,8 +28,8 @@ export interface TurnFacts {
   readonly spokenMessages: number;
   /** Whether history may begin with it. */
   readonly startsClean: boolean;
-  /** Whether it holds images or files, whose tokens are not counted. */
-  readonly hasUncounted: boolean;
+  /** Whether it holds images or files, whose tokens follow from a formula. */
+  readonly hasMedia: boolean;
   /** Whether it may have given up calls of the turn before: only the turn's row knows. */
   readonly mayAbandon: boolean;
   /** What each message costs that is not a SYSTEM one. */
@@ -119,7 +113,7 @@ function summed(messages: readonly MessageFacts[]): TurnFacts {
     sentTokens: sumOf(spoken, (message) => message.sentTokens),
     hasSystem: spoken.length < messages.length,
     spokenMessages: spoken.length,
-    hasUncounted: spoken.some(holdsUncounted),
+    hasMedia: spoken.some(holdsMedia),
     startsClean: startsHistory(spoken[0]?.role, spoken[0] !== undefined && answersSomething(spoken[0])),
     // A turn of answers only may give up the rest when it is completed, which no message says.
     mayAbandon: spoken.every(answersSomething) || messages.some(abandonsCalls),

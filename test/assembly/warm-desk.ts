@@ -13,7 +13,7 @@ import { type FoldedContext, fold } from "./fold.js";
 import { type OpenedEngine, openedEngine } from "./opened-engine.js";
 
 /** A model whose cache is kept for five minutes. */
-export const warmModel = "claude-fable-5-1";
+export const warmModel = "claude-opus-5";
 export const ttlMs = 300_000;
 
 /** Rules of so many lines, of which one says which edition it is. */

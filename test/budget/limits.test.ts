@@ -9,12 +9,13 @@ const unset = {
   reserveResponse: undefined,
   reserveTools: undefined,
   knobTokens: undefined,
-  requestTokens: undefined,
+  askedTokens: undefined,
 };
 
 describe("limits", () => {
   test("keep 8,192 and 16,384 tokens free in a large window", () => {
     expect(budgetLimits({ ...unset, contextTokens: 200_000 })).toEqual({
+      bound: "window",
       modelLimit: 200_000,
       reserveResponse: 8_192,
       reserveTools: 16_384,
@@ -43,11 +44,11 @@ describe("limits", () => {
       contextTokens: 100_000,
       inputTokens: 60_000,
       knobTokens: 50_000,
-      requestTokens: 40_000,
+      askedTokens: 40_000,
     };
     expect(budgetLimits(most).available).toBe(40_000);
-    expect(budgetLimits({ ...most, requestTokens: undefined }).available).toBe(50_000);
-    expect(budgetLimits({ ...most, requestTokens: undefined, knobTokens: undefined }).available).toBe(60_000);
+    expect(budgetLimits({ ...most, askedTokens: undefined }).available).toBe(50_000);
+    expect(budgetLimits({ ...most, askedTokens: undefined, knobTokens: undefined }).available).toBe(60_000);
   });
 });
 

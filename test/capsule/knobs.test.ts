@@ -9,17 +9,17 @@ const strong = { system: 0.1, history: 0.35, memory: 0.3, tools: 0.15, buffer: 0
 
 describe("knobs", () => {
   test.each([
-    [1, 8_192, weak, 0.3, 5],
-    [3, 8_192, weak, 0.3, 5],
-    [4, 32_768, middle, 0.7, 15],
-    [6, 32_768, middle, 0.7, 15],
-    [7, 131_072, strong, 0.8, 25],
-    [8, 131_072, strong, 0.8, 25],
-    [9, undefined, strong, 0.9, 50],
-    [10, undefined, strong, 0.9, 50],
-  ])("intelligence %i gives %s tokens, its lanes, temperature and recall limit", (level, contextTokens, lanes, temperature, recallLimit) => {
+    [1, 8_192, weak, 5],
+    [3, 8_192, weak, 5],
+    [4, 32_768, middle, 15],
+    [6, 32_768, middle, 15],
+    [7, 131_072, strong, 25],
+    [8, 131_072, strong, 25],
+    [9, undefined, strong, 50],
+    [10, undefined, strong, 50],
+  ])("intelligence %i gives %s tokens, its lanes and its recall limit", (level, contextTokens, lanes, recallLimit) => {
     const settings = derive({ intelligenceLevel: level });
-    expect(settings).toMatchObject({ intelligence: level, lanes, temperature, recallLimit, clamped: [] });
+    expect(settings).toMatchObject({ intelligence: level, lanes, recallLimit, clamped: [] });
     expect(settings.contextTokens).toBe(contextTokens);
     expect(settings.lanesFrom).toBe("intelligence");
   });
@@ -35,8 +35,9 @@ describe("knobs", () => {
     expect(derive({ autonomyLevel: level }).toolApproval).toBe(toolApproval);
   });
 
-  test("a knob that is not set is 5, and is not reported", () => {
+  test("a knob that is not set is 5 in lanes and recall, limits no context, and is not reported", () => {
     expect(derive({})).toMatchObject({ intelligence: 5, autonomy: 5, resourceBudget: 5, clamped: [] });
+    expect(derive({})).toMatchObject({ lanes: middle, recallLimit: 15, contextTokens: undefined });
   });
 
   test("a knob out of range is taken as the nearest one in it, and reported", () => {
@@ -51,9 +52,9 @@ describe("knobs", () => {
 
   test("what the capsule says itself is stronger than its knobs", () => {
     const lanePreferences = { system: 0.1, history: 0.6, memory: 0.1, tools: 0.1, buffer: 0.1 };
-    const persona = { model: { temperature: 0 }, memory: { recallLimit: 0, similarityThreshold: 0.4 } };
+    const persona = { memory: { recallLimit: 0, similarityThreshold: 0.4 } };
     const settings = deriveSettings(body(persona, { learned: { lanePreferences } }), defaultKnobTable);
-    expect(settings).toMatchObject({ temperature: 0, recallLimit: 0, similarityThreshold: 0.4 });
+    expect(settings).toMatchObject({ recallLimit: 0, similarityThreshold: 0.4 });
     expect(settings).toMatchObject({ lanes: lanePreferences, lanesFrom: "learned" });
   });
 
@@ -67,7 +68,8 @@ describe("knobs", () => {
     );
     expect(deriveSettings(body(), table)).toMatchObject({
       intelligence: 2,
-      contextTokens: 8_192,
+      contextTokens: undefined,
+      recallLimit: 5,
       toolApproval: "all",
     });
     expect(deriveSettings(body({ knobs: { autonomyLevel: 10 } }), table).toolApproval).toBe("all");

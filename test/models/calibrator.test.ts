@@ -290,7 +290,7 @@ describe("the list of models", () => {
     observe("a", 1.6, 6, "claude-zzz");
     observe("other", 1.6, 6, "claude-secret");
     await calibrator.flush();
-    const page = { namePrefix: "", pageSize: 50, pageToken: "" };
+    const page = { namePrefix: "", pageSize: 50, pageToken: "", withFamilies: false };
     const { models } = await listModels({ catalogue, calibrator }, "a", page);
     expect(models.map(({ name }) => name)).toEqual(["claude-a", "claude-b", "claude-zzz", "gpt-x"]);
     expect(models[0]).toMatchObject({ ratio: 1.25, margin: 0.15, evidence: 0, calibrationVersion: 0 });

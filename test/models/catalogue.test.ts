@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
 import { extendCatalogue, findModel, parseCatalogue } from "../../src/models/catalogue.js";
+import { modelFacts } from "../../src/models/model-entry.js";
 import { scaleOf } from "../../src/models/token-scale.js";
 import { claudeRules } from "../../src/rendering/anthropic/models.js";
 
@@ -19,21 +20,81 @@ describe("the model catalogue", () => {
     for (const dated of ["gpt-4o-20240806", "gpt-4o-2024-08-06", "gpt-4o@20240806"])
       expect(findModel(catalogue, dated), dated).toEqual(plain);
     expect(findModel(catalogue, "gpt-4-0613")).toEqual(findModel(catalogue, "gpt-4"));
-    for (const other of ["gpt-4o-2024", "gpt-4o-2024-08", "gpt-4o-20240806-preview"])
-      expect(findModel(catalogue, other).known, other).toBe(false);
   });
 
-  test("takes an unknown model to have 128,000 tokens and an estimated vocabulary", () => {
-    const found = findModel(catalogue, "gpt-99-20260101");
+  test.each([
+    ["claude-opus-4-5", "claude-opus-4-5-20251101"],
+    ["claude-sonnet-4-5", "claude-sonnet-4-5@20250929"],
+    ["claude-sonnet-4", "us.anthropic.claude-sonnet-4-20250514-v1:0"],
+    ["claude-3-5-sonnet", "anthropic.claude-3-5-sonnet-20241022-v2:0"],
+    ["claude-3-5-sonnet", "claude-3-5-sonnet-v2@20241022"],
+    ["claude-3-5-sonnet", "claude-3-5-sonnet-latest"],
+    ["claude-3-haiku", "anthropic.claude-3-haiku-20240307-v1:0:200k"],
+    ["claude-opus-4-6", "global.anthropic.claude-opus-4-6-v1"],
+    ["claude-opus-4-5", "anthropic/claude-opus-4.5:thinking"],
+    ["claude-opus-4-5", "openrouter/anthropic/claude-opus-4.5"],
+    ["claude-opus-4-6", "claude-opus-4-6[1m]"],
+    ["claude-sonnet-4", "claude-4-sonnet-20250514"],
+    [
+      "claude-sonnet-4-5",
+      "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ],
+    ["gpt-4o", "gpt-4o-2024-08-06"],
+    ["gpt-4o", "openai/gpt-4o-2024-11-20"],
+    ["gpt-4o", "ft:gpt-4o-2024-08-06:acme:support:9abc"],
+    ["gpt-4o-2024-05-13", "gpt-4o-2024-05-13"],
+    ["gpt-5-chat", "gpt-5-chat-latest"],
+    ["gpt-4o-search-preview", "gpt-4o-search-preview-2025-03-11"],
+    ["o1-preview", "o1-preview-2024-09-12"],
+    ["gemini-2.5-pro", "models/gemini-2.5-pro-preview-05-06"],
+    ["gemini-2.5-flash", "gemini-2.5-flash-preview-09-2025"],
+    ["gemini-2.0-flash", "publishers/google/models/gemini-2.0-flash-001"],
+    ["gemini-2.0-flash", "projects/p/locations/l/publishers/google/models/gemini-2.0-flash@default"],
+    ["gemini-3.1-pro-preview", "google/gemini-3.1-pro-preview"],
+  ])("has %s under the name %s", (name, given) => {
+    expect(findModel(catalogue, given)).toEqual(findModel(catalogue, name));
+    expect(findModel(catalogue, given)).toMatchObject({ name, known: true, family: "" });
+  });
+
+  test.each([
+    ["claude-opus-6", "claude-fable-*", { contextTokens: 1_000_000, cache: { kind: "breakpoints" } }],
+    ["claude-sonnet-4-9", "claude-opus-4-[7-9]*", { contextTokens: 1_000_000 }],
+    ["anthropic/claude-neo", "claude-*", { contextTokens: 200_000 }],
+    ["gpt-5.4-turbo", "gpt-5.4*", { contextTokens: 1_050_000, cache: { kind: "prefix" } }],
+    ["gpt-99-20260101", "gpt-*", { contextTokens: 128_000 }],
+    ["o5-mini", "o[0-9]*", { contextTokens: 200_000, parameters: ["max_tokens", "effort"] }],
+    ["gemini-5-flash", "gemini-*", { contextTokens: 1_048_576, cache: { minTokens: 4_096 } }],
+    ["meta-llama/Llama-3.3-70B-Instruct", "llama-*", { provider: "meta" }],
+  ])("takes %s to be as its family %s, all of it assumed", (given, family, entry) => {
+    const found = findModel(catalogue, given);
+    expect(found).toMatchObject({ known: true, family, entry });
+    expect(found.assumed).toEqual(modelFacts);
+  });
+
+  test("takes a model that nothing covers to have 128,000 tokens and an estimated vocabulary", () => {
+    const found = findModel(catalogue, "mystery-20260101");
     expect(found).toMatchObject({
       known: false,
-      name: "gpt-99",
+      name: "mystery",
+      family: "",
       entry: { contextTokens: 128_000, vocabulary: null },
     });
     expect(scaleOf(found.entry).exact).toBe(false);
-    expect(findModel(catalogue, "gpt-99-2026-01-01").name).toBe("gpt-99");
-    expect(findModel(catalogue, "gpt-99-0613").name).toBe("gpt-99-0613");
-    expect(findModel(catalogue, "").known).toBe(false);
+    expect(findModel(catalogue, "mystery-2026-01-01").name).toBe("mystery");
+    expect(findModel(catalogue, "mystery-0613").name).toBe("mystery-0613");
+    for (const odd of [
+      "",
+      "/",
+      "-",
+      "*",
+      "__proto__",
+      "claude",
+      "o",
+      "a".repeat(256),
+      "ft:",
+      "-latest-latest",
+    ])
+      expect(findModel(catalogue, odd).known, odd).toBe(false);
   });
 
   test("has a model with a name of its own before the same name without its date", () => {
@@ -91,9 +152,36 @@ describe("the model catalogue", () => {
     for (const name of named) expect(findModel(catalogue, name).known, name).toBe(true);
   });
 
-  test("says the same as the renderer of which Claude takes a temperature", () => {
-    for (const [name, { provider, takesTemperature }] of catalogue.models)
-      if (provider === "anthropic") expect(takesTemperature, name).toBe(claudeRules(name).takesTemperature);
+  test("says the same as the renderer of which Claude takes what", () => {
+    for (const [name, { provider, parameters }] of catalogue.models) {
+      if (provider !== "anthropic") continue;
+      const rules = claudeRules(name);
+      expect(parameters.includes("temperature"), name).toBe(rules.takesTemperature);
+      expect(parameters.includes("thinking_adaptive"), name).toBe(rules.takesAdaptive);
+      if (parameters.includes("thinking_budget")) expect(rules.takesBudget, name).toBe(true);
+    }
+  });
+
+  test("lets an operator's entry say only what differs from its family, and add families", () => {
+    const own = JSON.stringify({
+      models: { "claude-opus-7": { contextTokens: 2_000_000 }, "gpt-5-house": { cache: { kind: "none" } } },
+      families: [{ match: ["house-*"], contextTokens: 9_000, outputTokens: 1_000, vocabulary: "o200k_base" }],
+    });
+    const extended = extendCatalogue(catalogue, own);
+    const { entry, assumed } = findModel(extended, "claude-opus-7");
+    expect(entry).toMatchObject({
+      contextTokens: 2_000_000,
+      outputTokens: 128_000,
+      cache: { minTokens: 512 },
+    });
+    expect(assumed).toEqual([]);
+    expect(findModel(extended, "gpt-5-house").entry.cache).toMatchObject({ kind: "none", minTokens: 0 });
+    expect(findModel(extended, "house-3-2026-01-01")).toMatchObject({
+      name: "house-3",
+      entry: { contextTokens: 9_000, cache: { kind: "none" } },
+    });
+    const lacking = '{ "models": { "house": { "contextTokens": 9 } } }';
+    expect(() => extendCatalogue(catalogue, lacking)).toThrow(/models\.house.*outputTokens/s);
   });
 
   test("counts OpenAI's older models with their own vocabulary", () => {

@@ -2,6 +2,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { AssembledContext, ToolApproval } from "../../contract/gen/quire/v1/assembly.js";
 import type { AssemblyResolved } from "../../contract/gen/quire/v1/assembly_service.js";
 import { written } from "../../domain/wire-bytes.js";
+import { wireFacts } from "../../models/model-words.js";
 import { type ContextUse, plannedBudget, type Stages } from "../plan/budget-use.js";
 import type { ContextPlan } from "../plan/plan.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
@@ -12,7 +13,9 @@ export type ContextMessageInput = Pick<
   | "assemblyId"
   | "capsule"
   | "derived"
+  | "model"
   | "modelName"
+  | "parameters"
   | "provider"
   | "request"
   | "role"
@@ -25,16 +28,18 @@ export type ContextMessageInput = Pick<
 const approvals = { all: ToolApproval.ALL, dangerous: ToolApproval.DANGEROUS, none: ToolApproval.NONE };
 
 function modelConfig(resolved: ContextMessageInput) {
-  const { derived, capsule } = resolved;
-  const { model: defaults, knobs } = capsule.body?.persona ?? {};
+  const { derived, capsule, model, parameters } = resolved;
+  const { knobs } = capsule.body?.persona ?? {};
   return {
-    temperature: derived.temperature,
-    maxTokens: defaults?.maxTokens,
-    thinking: defaults?.thinking,
+    temperature: parameters.temperature,
+    maxTokens: parameters.maxTokens,
+    thinking: parameters.thinking,
     toolApproval: approvals[derived.toolApproval],
     recallLimit: derived.recallLimit,
     resourceBudget: knobs?.resourceBudget === undefined ? undefined : derived.resourceBudget,
     similarityThreshold: derived.similarityThreshold,
+    knownAs: model.known ? model.family || model.name : "",
+    assumed: wireFacts(model.assumed),
   };
 }
 

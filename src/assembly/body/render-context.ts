@@ -4,19 +4,22 @@ import type { BodyFormat, RenderedBody } from "../../contract/gen/quire/v1/rende
 import { sha256 } from "../../domain/hash.js";
 import type { Message } from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { distinctWarnings } from "../../domain/warning.js";
 import type { Tool } from "../../domain/workspace.js";
 import { type Catalogue, findModel } from "../../models/catalogue.js";
 import { type Offload, task } from "../../offload/offload.js";
 import { sentParts } from "../../rendering/messages.js";
 import { encodeBody, renamedTools, renderBody } from "../../rendering/render.js";
 import type { CacheBreakpoint } from "../../rendering/render-input.js";
+import { type SentParameters, sentParameters } from "../../rendering/sent-parameters.js";
 import { decodeMessages, encodeMessages } from "../../thread/message-codec.js";
 import type { CacheStage } from "../cache/plan-caching.js";
-import type { Stages } from "../plan/budget-use.js";
+import type { ContextUse, Stages } from "../plan/budget-use.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { formatName } from "./format-name.js";
 import type { renderPieces } from "./render-pieces.js";
 import { requireOwnModel } from "./require-own-model.js";
+import { settleConfig } from "./settle-config.js";
 import { mostJsonBytes } from "./validate-body.js";
 
 /** What of a resolved request it needs. */
@@ -35,6 +38,12 @@ export interface RenderedWith {
   readonly texts: PromptTexts;
 }
 
+/** A body, and how it calls the model. */
+export interface SentBody {
+  readonly rendered: RenderedBody;
+  readonly sent: SentParameters;
+}
+
 const rendering = task<typeof renderPieces>("src/assembly/body/render-pieces.ts", "renderPieces");
 
 /**
@@ -47,18 +56,19 @@ export async function renderContext(
   { history, cachePlan, sessionId, texts }: RenderedWith,
   format: BodyFormat,
   signal?: AbortSignal,
-): Promise<RenderedBody | undefined> {
+): Promise<SentBody | undefined> {
   const name = formatName(format);
   if (!name) return undefined;
   const { model, systemPrompt, tools, currentMessage, modelConfig } = context;
   requireOwnModel(catalogue, model, format, "render");
-  const { outputTokens, takesTemperature } = findModel(catalogue, model).entry;
+  const { outputTokens, parameters } = findModel(catalogue, model).entry;
   const rest = {
     model,
     system: systemPrompt,
     tools,
     ...answerLimits(context, outputTokens),
-    temperature: takesTemperature ? modelConfig?.temperature : undefined,
+    // A receipt from before may hold one that the model does not take.
+    temperature: parameters.includes("temperature") ? modelConfig?.temperature : undefined,
     thinking: modelConfig?.thinking,
     breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
     cacheKey: sessionId,
@@ -70,11 +80,12 @@ export async function renderContext(
   if (jsonLength(tools, messages) > mostJsonBytes) {
     const current = currentMessage ? [encodeMessages([currentMessage]).wire] : [];
     const input = { format: name, context: rest, pieces: [...history, ...current] };
-    const { body, hash } = await offload.run(rendering, input, signal);
-    return { format, body: asBuffer(body), hash: asBuffer(hash), toolNames };
+    const { body, hash, sent } = await offload.run(rendering, input, signal);
+    return { rendered: { format, body: asBuffer(body), hash: asBuffer(hash), toolNames }, sent };
   }
-  const body = encodeBody(renderBody(name, { ...rest, messages }));
-  return { format, body, hash: sha256(body), toolNames };
+  const made = renderBody(name, { ...rest, messages });
+  const body = encodeBody(made);
+  return { rendered: { format, body, hash: sha256(body), toolNames }, sent: sentParameters(name, made) };
 }
 
 /** How much JSON a renderer has to read. */
@@ -105,24 +116,35 @@ function answerLimits({ modelConfig, tokenBudget }: AssembledContext, outputToke
   };
 }
 
-/** The body that the request asks for, if it asks for one. */
+/** A finished context, with the body that the request asks for, if it asks for one: then the context says the same as the body. */
+export interface RenderedStages {
+  readonly rendered: RenderedBody | undefined;
+  readonly context: AssembledContext;
+  readonly use: ContextUse;
+}
+
 export async function renderStages(
   deps: BodyDeps,
   { request, session, templates }: BodyInput,
   { system, tools, history }: Stages,
   context: AssembledContext,
+  use: ContextUse,
   { plan }: CacheStage,
   signal?: AbortSignal,
-): Promise<RenderedBody | undefined> {
-  if (!formatName(request.render)) return undefined;
+): Promise<RenderedStages> {
+  const name = formatName(request.render);
+  if (!name) return { rendered: undefined, context, use };
   const whole = { ...context, systemPrompt: system.text, tools: [...tools.tools] };
-  const sent = {
+  const sentWith = {
     history: history.allPieces(),
     cachePlan: plan,
     sessionId: session.id,
     texts: templates.texts,
   };
-  return renderContext(deps, whole, sent, request.render, signal);
+  const { rendered, sent } = (await renderContext(deps, whole, sentWith, request.render, signal))!;
+  const { config, warnings: more } = settleConfig(context.modelConfig!, sent, name);
+  const warnings = distinctWarnings([...use.warnings, ...more]);
+  return { rendered, context: { ...context, modelConfig: config, warnings }, use: { ...use, warnings } };
 }
 
 function asBreakpoint({

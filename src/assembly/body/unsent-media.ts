@@ -16,8 +16,8 @@ export function mediaWarnings(
   current: CurrentStage,
 ): readonly Warning[] {
   const format = formatName(request.render);
-  if (!format || !(history.hasUncounted || current.hasUncounted)) return [];
-  const sent = history.hasUncounted ? history.allPieces().flatMap((piece) => decodeMessages(piece)) : [];
+  if (!format || !(history.hasMedia || current.hasMedia)) return [];
+  const sent = history.hasMedia ? history.allPieces().flatMap((piece) => decodeMessages(piece)) : [];
   const unsent = unsentMedia(format, current.message ? [...sent, current.message] : sent);
   const named = unsent.slice(0, mostNamed).map((name) => said(name));
   const more = unsent.length - named.length;

@@ -5,6 +5,7 @@ import {
 } from "../../contract/gen/quire/v1/prompt_cache.js";
 import type { ModelTokens } from "../../domain/token-units.js";
 import { cacheKinds } from "../../models/cache-kinds.js";
+import type { ModelEntry } from "../../models/catalogue.js";
 import { unscaled } from "../../models/token-scale.js";
 import { planCache, type SharedPart } from "../../rendering/cache-plan.js";
 import type { ShownMessages } from "../../thread/shown-messages.js";
@@ -53,7 +54,7 @@ export function predictCache(
   const total = Math.round(planned.costWithoutCache);
   const readTokens = Math.round(planned.readTokens);
   const writeTokens = Math.min(total - readTokens, Math.round(planned.writeTokens));
-  const { inputPrice } = model.entry;
+  const inputPrice = inputPriceOf(model.entry, total);
   return {
     kind: cacheKinds[rules.kind],
     breakpoints: planned.breakpoints.map((breakpoint) => ({
@@ -75,6 +76,11 @@ export function predictCache(
           detail: "",
         },
   };
+}
+
+/** Long requests may have a price of their own. */
+function inputPriceOf({ inputPrice, longPrices }: ModelEntry, tokens: number): number | undefined {
+  return longPrices && tokens > longPrices.aboveTokens ? longPrices.inputPrice : inputPrice;
 }
 
 /**

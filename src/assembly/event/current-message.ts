@@ -13,10 +13,13 @@ import type { InjectedContext, InjectedSystem } from "../../domain/injected-cont
 import { emptyMessage, MessageRole, type Part, textPart } from "../../domain/message.js";
 import { fill } from "../../domain/prompt-texts.js";
 import { least, type ModelTokens, minus, modelTokens, plus, sumOf } from "../../domain/token-units.js";
+import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { wireBytes } from "../../domain/wire-bytes.js";
+import { mediaTokens } from "../../models/media-tokens.js";
 import { scaled, unscaled } from "../../models/token-scale.js";
 import { messageOverheadTokens } from "../../thread/message-overhead.js";
-import { countMessages } from "../../thread/message-text.js";
+import { countMessages, type SizedMedia } from "../../thread/message-text.js";
+import { assumedImage } from "../../tokens/media/media.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { eventCandidate } from "../plan/candidates.js";
 import type { ContextPlan } from "../plan/plan.js";
@@ -30,7 +33,7 @@ import { injectedJson } from "./injected-json.js";
 /** What of a resolved request it needs. */
 export type EventInput = Pick<
   ResolvedContext,
-  "blocks" | "capsule" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
+  "blocks" | "capsule" | "model" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
 >;
 
 export interface EventDeps {
@@ -43,10 +46,11 @@ export interface CurrentStage {
   readonly hash: Buffer;
   readonly tokens: ModelTokens;
   readonly truncated: boolean;
-  /** Whether something in it is not counted: images and files. */
-  readonly hasUncounted: boolean;
   /** What of its tokens is memory blocks. */
   readonly memoryTokens: ModelTokens;
+  /** Whether there are images and files in it, whose tokens follow from a formula. */
+  readonly hasMedia: boolean;
+  readonly warnings: readonly Warning[];
   readonly candidates: readonly ContextCandidate[];
   /** What of the event is named in the receipt. */
   readonly inputs: readonly InputHash[];
@@ -68,8 +72,9 @@ export async function buildCurrent(
       hash: sha256(),
       tokens: modelTokens(0),
       truncated: false,
-      hasUncounted: false,
       memoryTokens: modelTokens(0),
+      hasMedia: false,
+      warnings: [],
       candidates: [],
       inputs: [],
     };
@@ -80,12 +85,13 @@ export async function buildCurrent(
   const write = (kept: string, parts: readonly Part[]) =>
     messageOf(kept, parts, injectedContext(resolved, event, system, namesIn(kept)));
   const whole = write(context, event.content);
-  const wholeTokens = await tokensOf(deps, resolved, whole);
+  const wholeCost = await costOf(deps, resolved, whole);
+  const wholeTokens = wholeCost.tokens;
   const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
   const message = truncated
     ? await truncate(deps, resolved, event, context, plan.lanes.buffer, write)
     : whole;
-  const tokens = truncated ? await tokensOf(deps, resolved, message) : wholeTokens;
+  const { tokens, medias } = truncated ? await costOf(deps, resolved, message) : wholeCost;
   const wire = wireBytes(Message, message);
   const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
   const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
@@ -104,9 +110,8 @@ export async function buildCurrent(
     hash: sha256(wire),
     tokens,
     truncated,
-    hasUncounted: message.parts.some(
-      ({ content }) => content?.$case === "image" || content?.$case === "file",
-    ),
+    hasMedia: medias.length > 0,
+    warnings: estimates(medias),
     memoryTokens,
     candidates: [
       eventCandidate({ name: "current message", tokens: own, kept: true, rule, detail }),
@@ -263,9 +268,34 @@ function contextText({ contextParts }: Message): string {
   return part?.content?.$case === "text" ? part.content.value.text : "";
 }
 
-async function tokensOf(deps: EventDeps, resolved: EventInput, message: Message): Promise<ModelTokens> {
-  const [tokens] = await countMessages(deps.counter, [message], undefined, resolved.scale.vocabulary);
-  return scaled(resolved.scale, plus(plus(tokens!.parts, tokens!.context), messageOverheadTokens));
+interface MessageCost {
+  readonly tokens: ModelTokens;
+  readonly medias: readonly SizedMedia[];
+}
+
+/** What a message costs: images and files by the rules of the model, since it is known here. */
+async function costOf(deps: EventDeps, resolved: EventInput, message: Message): Promise<MessageCost> {
+  const { scale, model } = resolved;
+  const [counted] = await countMessages(deps.counter, [message], undefined, scale.vocabulary);
+  const { parts, context, media, medias } = counted!;
+  const texts = scaled(scale, plus(plus(minus(parts, media), context), messageOverheadTokens));
+  return {
+    tokens: plus(
+      texts,
+      sumOf(medias, (each) => mediaTokens(model.entry, each)),
+    ),
+    medias,
+  };
+}
+
+/** What is named by a URI only, or cannot be read, is not known better. */
+function estimates(medias: readonly SizedMedia[]): readonly Warning[] {
+  const estimated = medias.filter(({ isEstimated }) => isEstimated);
+  if (estimated.length === 0) return [];
+  const images = estimated.filter(({ kind }) => kind === "image").length;
+  const { width, height } = assumedImage;
+  const detail = `the sizes of ${images} images and ${estimated.length - images} files are not known: an image is taken to have ${width} by ${height} pixels, a file to have a page or one for each 50,000 bytes`;
+  return [warning(WarningKind.MEDIA_ESTIMATED, detail)];
 }
 
 /** Cuts a message to its lane. The context gives way to the content, but for half of the lane; of the content, the last parts go first. */
@@ -282,19 +312,23 @@ async function truncate(
   const mark = cutMarker(resolved);
   const lane = Math.max(0, unscaled(resolved.scale, laneTokens) - messageOverheadTokens);
   const texts = event.content.map((part) => (part.content?.$case === "text" ? part.content.value.text : ""));
-  const [contextTokens, ...counts] = await counter.countAll([context, ...texts], vocabulary);
+  const contextTokens = await counter.count(context, vocabulary);
+  const single = event.content.map((part) => ({ ...emptyMessage, parts: [part] }));
+  const counts = (await countMessages(counter, single, undefined, vocabulary)).map(({ parts }) => parts);
   const contentTokens = counts.reduce((sum, count) => sum + count, 0);
   const contextRoom = Math.max(lane - contentTokens, Math.floor(lane / 2));
   const keptContext =
-    contextTokens! <= contextRoom
+    contextTokens <= contextRoom
       ? context
       : await truncateText(counter, context, contextRoom, vocabulary, `${mark}\n\n`);
   let left = lane - (await counter.count(keptContext, vocabulary));
   const parts: Part[] = [];
   for (const [index, part] of event.content.entries()) {
     const text = texts[index]!;
-    const fitting = counts[index]! <= left ? text : await truncateText(counter, text, left, vocabulary, mark);
-    if (part.content?.$case !== "text" || fitting === text) parts.push(part);
+    const isText = part.content?.$case === "text";
+    const isWhole = counts[index]! <= left;
+    const fitting = isWhole || !isText ? text : await truncateText(counter, text, left, vocabulary, mark);
+    if (isWhole) parts.push(part);
     else if (fitting !== "") parts.push({ content: { $case: "text", value: { text: fitting } } });
     left = counts[index]! <= left ? left - counts[index]! : 0;
   }

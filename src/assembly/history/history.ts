@@ -57,8 +57,8 @@ export interface HistoryStage {
   readonly floors: readonly Floor[];
   /** The turns of which something is shown, oldest first. */
   readonly shown: readonly ShownTurn[];
-  /** Whether something in it is not counted: images and files. */
-  readonly hasUncounted: boolean;
+  /** Whether there are images and files in it, whose tokens follow from a formula. */
+  readonly hasMedia: boolean;
   /** Every message that is shown, turn by turn. */
   messages(): readonly ShownMessages[];
 }
@@ -216,7 +216,7 @@ async function stage(
     candidates: candidates(resolved, window, chosen, tokens),
     floors: chosen.floors,
     shown: oldestFirst,
-    hasUncounted: oldestFirst.some((turn) => turn.facts.hasUncounted),
+    hasMedia: oldestFirst.some((turn) => turn.facts.hasMedia),
     messages: () => historyMessages(compaction, oldestFirst, chosen, clean),
   };
 }

@@ -50,7 +50,7 @@ const laneOrder = [
 export function plannedBudget(resolved: UseInput, plan: ContextPlan): TokenBudget {
   const none = modelTokens(0);
   const nothing = { system: none, history: none, memory: none, tools: none, buffer: none };
-  return budgetOf(resolved, plan, nothing, [], true);
+  return budgetOf(resolved, plan, nothing, [], false);
 }
 
 export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages): ContextUse {
@@ -75,7 +75,7 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
   ];
   const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
   return {
-    budget: budgetOf(resolved, plan, used, layers, !history.hasUncounted && !current.hasUncounted),
+    budget: budgetOf(resolved, plan, used, layers, history.hasMedia || current.hasMedia),
     hashes: {
       tools: parts[0],
       system: parts[1],
@@ -86,6 +86,8 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
     warnings: distinctWarnings([
       ...resolved.warnings,
       ...mediaWarnings(resolved, history, current),
+      ...plan.warnings,
+      ...current.warnings,
       ...history.floors.flatMap(leftOut),
     ]),
     floors: history.floors,
@@ -103,7 +105,7 @@ function budgetOf(
   plan: ContextPlan,
   used: LanePlan,
   layers: TokenBudget["layers"],
-  isCounted: boolean,
+  hasMedia: boolean,
 ): TokenBudget {
   const { limits, lanes, historyCap = lanes.history, memoryLane } = plan;
   const { available } = limits;
@@ -120,6 +122,7 @@ function budgetOf(
     reserveResponse: limits.reserveResponse,
     reserveTools: limits.reserveTools,
     available: limits.available,
+    availableBy: plan.availableBy,
     used: {
       systemPrompt: used.system,
       history: used.history,
@@ -136,11 +139,11 @@ function budgetOf(
       used: used[name],
     })),
     layers,
-    exact,
+    exact: exact && !hasMedia,
     ratio,
     margin,
     calibrationVersion: version,
-    countedTokens: isCounted ? unscaled(resolved.scale, total) : undefined,
+    countedTokens: unscaled(resolved.scale, total),
     vocabulary,
   };
 }

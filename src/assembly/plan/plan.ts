@@ -1,13 +1,15 @@
 import { type BudgetLimits, budgetLimits, type LanePlan, planLanes } from "../../budget/limits.js";
 import { memoryReserve } from "../../budget/memory-reserve.js";
+import { BudgetBound } from "../../contract/gen/quire/v1/assembly.js";
 import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
+import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
 export type PlanInput = Pick<
   ResolvedContext,
-  "derived" | "model" | "modelName" | "request" | "settings" | "settled"
+  "capsule" | "derived" | "model" | "modelName" | "request" | "settings" | "settled"
 > &
   Partial<Pick<ResolvedContext, "reportedLimit">>;
 
@@ -21,12 +23,16 @@ export interface ContextPlan {
   readonly memoryLane: ModelTokens;
   /** What history may use at the most, if a setting says so. */
   readonly historyCap: ModelTokens | undefined;
+  /** What decided how much is available. */
+  readonly availableBy: BudgetBound;
+  readonly warnings: readonly Warning[];
 }
 
 export function plan(resolved: PlanInput): ContextPlan {
-  const { settings, model, derived, request } = resolved;
+  const { settings, model, derived } = resolved;
   const named = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
   const own = { ...settings.defaultLimits, ...named };
+  const asked = askedTokens(resolved);
   const limits = budgetLimits({
     contextTokens: Math.min(
       own.maxTokens ?? model.entry.contextTokens,
@@ -38,7 +44,7 @@ export function plan(resolved: PlanInput): ContextPlan {
       (settings.isReserveSet.response ? settings.reserveResponseTokens : undefined),
     reserveTools: settings.isReserveSet.tool ? settings.reserveToolTokens : undefined,
     knobTokens: derived.contextTokens,
-    requestTokens: request.maxContextTokens,
+    askedTokens: asked?.tokens,
   });
   if (limits.available === 0) {
     throw new QuireError("CONTEXT_TOO_LARGE", "the reserves leave nothing of the window for a context", {
@@ -65,5 +71,35 @@ export function plan(resolved: PlanInput): ContextPlan {
     memoryReserve: memoryTokens === undefined ? (resolved.settled?.memoryReserve ?? reserve) : reserve,
     memoryLane: memoryTokens === undefined ? lanes.memory : modelTokens(memoryTokens),
     historyCap: historyTokens === undefined ? undefined : modelTokens(historyTokens),
+    availableBy: limits.bound === "asked" ? asked!.by : bounds[limits.bound],
+    warnings: asked && limits.bound === "knobs" ? [capped(resolved, limits.available, asked)] : [],
   };
+}
+
+const bounds = {
+  window: BudgetBound.WINDOW,
+  input: BudgetBound.INPUT_LIMIT,
+  knobs: BudgetBound.INTELLIGENCE_LEVEL,
+} as const;
+
+interface AskedTokens {
+  readonly tokens: number;
+  readonly by: BudgetBound;
+}
+
+/** `max_context_tokens`, from the nearest that sets it. */
+function askedTokens({ capsule, request }: PlanInput): AskedTokens | undefined {
+  const places = [
+    [request.maxContextTokens, BudgetBound.REQUEST],
+    [request.sessionMaxTokens, BudgetBound.SESSION],
+    [capsule.body?.maxContextTokens, BudgetBound.CAPSULE],
+  ] as const;
+  for (const [tokens, by] of places) if (tokens !== undefined) return { tokens, by };
+  return undefined;
+}
+
+function capped({ derived }: PlanInput, available: number, { tokens, by }: AskedTokens): Warning {
+  const place = by.slice("BUDGET_BOUND_".length).toLowerCase();
+  const detail = `the capsule's intelligence_level of ${derived.intelligence} allows ${available} tokens, fewer than the ${tokens} of the ${place}'s max_context_tokens`;
+  return warning(WarningKind.CONTEXT_CAPPED, detail);
 }

@@ -17,7 +17,7 @@ import { reportedLimitOf } from "../../ledger/reported-limits.js";
 import type { BlockReader, ContextBlocks } from "../../memory/block-reader.js";
 import type { Calibrator } from "../../models/calibrator.js";
 import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
-import type { TokenScale } from "../../models/token-scale.js";
+import { scaleOf, type TokenScale } from "../../models/token-scale.js";
 import type { ReceiptDeps } from "../../receipts/deps.js";
 import type { HeldRow } from "../../storage/ledger/held-compactions.js";
 import type { ParentTurn, SessionHead, TurnRow } from "../../storage/ledger/rows.js";
@@ -26,6 +26,7 @@ import type { OperatorOverride, OverrideText } from "../../workspace/operator-ov
 import type { PromptTemplates, TemplateSource } from "../../workspace/templates.js";
 import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-reader.js";
 import { requireOwnModel } from "../body/require-own-model.js";
+import { type CallParameters, callParameters } from "./call-parameters.js";
 import { findPin, type Pin, pinKey } from "./pin.js";
 import { type SettledRequest, settleRequest } from "./settle-request.js";
 
@@ -82,6 +83,8 @@ export interface ResolvedContext {
   readonly modelName: string;
   /** How much the model takes, if the session was told. */
   readonly reportedLimit: number | undefined;
+  /** How the model is to be called. */
+  readonly parameters: CallParameters;
   readonly provider: string;
   /** The texts that models read, and the operator's own: the same from the beginning of the assembly to its end. */
   readonly templates: PromptTemplates;
@@ -119,16 +122,19 @@ export async function resolve(
   const whole = await findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
   const pin = await findPin(deps, whole, pinKey(modelName, role, request), nowMs);
   const cut = await boundCut(deps.ledger, heldBy(whole), pin?.receipt.cut?.compactionId ?? "", modelName);
-  const settled = settledWith(pin, cut?.id ?? "");
+  const settled = settledWith(pin, cut?.id ?? "", model);
   const scale = settled?.scale ?? (await deps.calibrator.scaleFor(tenantId, model));
   const derived = deriveSettings(capsule.body!, deps.knobTable);
+  const parameters = callParameters(model, defaults, request);
   const warnings = [
+    ...parameters.warnings,
+    ...assumedWindow(model, modelName),
     ...(model.known
       ? []
       : [
           warning(
             WarningKind.MODEL_UNKNOWN,
-            `the model ${JSON.stringify(modelName)} is unknown: it is taken to have a window of ${model.entry.contextTokens} tokens`,
+            `${modelName === "" ? "no model is named" : `the model ${JSON.stringify(modelName)} is unknown`}: it is taken to have a window of ${model.entry.contextTokens} tokens`,
           ),
         ]),
     ...derived.clamped.map(({ knob, given, used }) =>
@@ -161,6 +167,7 @@ export async function resolve(
     model,
     modelName,
     reportedLimit: reportedLimitOf(found.memory, modelName),
+    parameters,
     templates,
     override,
     provider: request.provider || defaults?.provider || model.entry.provider,
@@ -169,13 +176,23 @@ export async function resolve(
   };
 }
 
+/** A window that only a family stands for may be wrong. */
+function assumedWindow({ entry, family, assumed }: FoundModel, modelName: string): readonly Warning[] {
+  if (!family || !assumed.includes("window")) return [];
+  const tokens = entry.contextTokens;
+  const detail = `the catalogue does not have ${JSON.stringify(modelName)}: its window is assumed to be ${tokens} tokens, as for ${family}`;
+  return [warning(WarningKind.MODEL_ASSUMED, detail)];
+}
+
 /** What was settled with the cut of the context before stays as long as that cut does, so that the room does not change and move it. */
-function settledWith(pin: Pin | undefined, compactionId: string): SettledCut | undefined {
+function settledWith(pin: Pin | undefined, compactionId: string, model: FoundModel): SettledCut | undefined {
   const { budget, prefix, cut } = pin?.receipt ?? {};
   if (!budget || !cut || cut.compactionId !== compactionId) return undefined;
   // The context that moved the cut was counted with what was settled before.
   if (prefix?.scaledUnderCompactionId !== compactionId) return undefined;
-  const { exact, ratio, margin, calibrationVersion: version } = budget;
+  const { ratio, margin, calibrationVersion: version } = budget;
+  // A budget is not exact where there are images, whatever the scale is.
+  const { exact } = scaleOf(model.entry);
   const vocabulary = budget.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
   return {
     scale: { vocabulary, exact, ratio, margin, version },

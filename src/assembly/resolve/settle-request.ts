@@ -15,6 +15,8 @@ export type SettledRequest = Omit<ContextRequest, Remembered | "scope"> & {
 } & {
   /** The capabilities that a worker sees; undefined for all of them. */
   readonly scopedCapabilities: readonly string[] | undefined;
+  /** The session's own limit. */
+  readonly sessionMaxTokens: number | undefined;
 };
 
 /** Fills in what the session remembers. What the request names is stronger. */
@@ -45,6 +47,7 @@ export async function settleRequest(
     ...named,
     ...place(request, defaults),
     ...model(request, defaults),
+    sessionMaxTokens: defaults.maxContextTokens,
     role,
     task,
     capsule,

@@ -1,4 +1,4 @@
-import type { TokenBudget } from "../../contract/gen/quire/v1/assembly.js";
+import type { BudgetBound, TokenBudget } from "../../contract/gen/quire/v1/assembly.js";
 import type { Style } from "../terminal/style.js";
 import { type Lines, labelWidth, number, word } from "./lines.js";
 
@@ -11,13 +11,23 @@ const laneStyles: Readonly<Record<string, Style>> = {
 };
 const nameWidth = 9;
 
+/** What lowers a budget below what the window leaves. */
+const boundTexts: Partial<Record<BudgetBound, string>> = {
+  BUDGET_BOUND_INPUT_LIMIT: "the model takes no more as input",
+  BUDGET_BOUND_INTELLIGENCE_LEVEL: "by the capsule's intelligence_level",
+  BUDGET_BOUND_REQUEST: "by the request's max_context_tokens",
+  BUDGET_BOUND_SESSION: "by the session's max_context_tokens",
+  BUDGET_BOUND_CAPSULE: "by the capsule's max_context_tokens",
+};
+
 /** The budget lane by lane. All bars have one scale: the whole width is what a context may use. */
 export function printBudget(lines: Lines, budget: TokenBudget): void {
   const { available, modelLimit, reserveResponse, reserveTools, reportedLimit } = budget;
-  const kept = `${number(reserveResponse)} are kept for the answer and ${number(reserveTools)} for tool results`;
-  const said = reportedLimit === modelLimit ? ", as its provider said" : "";
-  const window = `of a window of ${number(modelLimit)}${said}`;
-  lines.entry("budget", `${number(available)} tokens may be used, ${window}; ${kept}`);
+  const kept = `${number(reserveResponse)} for the answer and ${number(reserveTools)} for tool results`;
+  const said = reportedLimit === modelLimit ? ", as its provider said," : "";
+  const window = `a window of ${number(modelLimit)}${said} less ${kept}`;
+  const by = boundTexts[budget.availableBy];
+  lines.entry("budget", `${number(available)} tokens may be used: ${by ? `${by}, of ` : ""}${window}`);
   const total = budget.used?.total ?? 0;
   const usedWidth = number(Math.max(total, budget.remaining)).length;
   const ofWidth = number(available).length;

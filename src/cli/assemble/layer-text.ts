@@ -11,7 +11,11 @@ export function modelText({ model, provider, modelConfig }: AssemblyResolved): s
   if (!modelConfig) return name;
   const approval = word(modelConfig.toolApproval, "TOOL_APPROVAL_");
   const tools = approval === "none" ? "no" : approval;
-  return `${name}, temperature ${modelConfig.temperature}, approval for ${tools} tools`;
+  const { temperature } = modelConfig;
+  const facts = modelConfig.assumed.map((fact) => word(fact, "MODEL_FACT_"));
+  const assumed = facts.length > 0 ? `, assumed: ${facts.join(", ")}` : "";
+  const warmth = temperature === undefined ? "" : `, temperature ${temperature}`;
+  return `${name}${warmth}, approval for ${tools} tools${assumed}`;
 }
 
 /** What there is of the history, and what is missing. */

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { ModelInfo } from "../../contract/gen/quire/v1/assembly_service.js";
+import { ModelFact } from "../../contract/gen/quire/v1/model.js";
 import { CacheKind } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { modelJson } from "../../contract/proto-json.js";
 import { word } from "../assemble/lines.js";
@@ -10,24 +11,34 @@ import { oneLine } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, type ServerFlags } from "./options.js";
 
+interface ModelFlags extends ServerFlags {
+  readonly assumed?: boolean;
+}
+
+/** All that can be assumed of a model; the two others are no facts. */
+const everyFact = Object.keys(ModelFact).length - 2;
+
 export function modelsCommand(terminal: Terminal): Command {
   const command = new Command("models")
     .description("list models: limits, how their tokens are counted, and how their prompt cache works")
     .argument("[prefix]", "only those whose name begins so")
+    .option("--assumed", "only what is assumed and not verified, families of models included")
     .addHelpText(
       "after",
       `
 A context is o200k tokens times RATIO, or up to MARGIN more. EVIDENCE is how many reported usages these come
-from; where it is 0 they are the catalogue's.
-${examples("quire models", "quire models claude-", "quire models --json | jq -r .name")}`,
+from; where it is 0 they are the catalogue's. INPUT and OUT are US dollars for a million tokens. A model that is
+not listed has what is said of its family (--assumed lists these).
+${examples("quire models", "quire models claude-", "quire models --assumed", "quire models --json | jq -r .name")}`,
     );
-  return addServerFlags(command).action((prefix: string | undefined, flags: ServerFlags) =>
+  return addServerFlags(command).action((prefix: string | undefined, flags: ModelFlags) =>
     withClient(flags, async ({ assembly }) => {
       const namePrefix = prefix ?? "";
+      const withFamilies = flags.assumed === true;
       const list = await readPages(
         Number.POSITIVE_INFINITY,
-        (page) => assembly.listModels({ namePrefix, ...page }),
-        (page) => page.models,
+        (page) => assembly.listModels({ namePrefix, withFamilies, ...page }),
+        (page) => page.models.filter(({ assumed }) => !withFamilies || assumed.length > 0),
       );
       printList(terminal, list, look, flags);
     }),
@@ -38,9 +49,9 @@ const look: ListLook<ModelInfo> = {
   toJson: modelJson.toJson,
   columns: [
     ...["MODEL", "PROVIDER", "WINDOW", "OUTPUT", "TOKENS", "RATIO", "MARGIN", "EVIDENCE"],
-    ...["CACHE", "MINIMUM", "TTL"],
+    ...["CACHE", "MINIMUM", "TTL", "INPUT", "OUT", "ASSUMED"],
   ],
-  numbers: ["WINDOW", "OUTPUT", "RATIO", "MARGIN", "EVIDENCE", "MINIMUM", "TTL"],
+  numbers: ["WINDOW", "OUTPUT", "RATIO", "MARGIN", "EVIDENCE", "MINIMUM", "TTL", "INPUT", "OUT"],
   row,
   none: "no model's name begins so",
 };
@@ -59,7 +70,19 @@ function row(model: ModelInfo): readonly string[] {
     word(model.cacheKind, "CACHE_KIND_"),
     isCached ? whole(model.cacheMinTokens) : "-",
     isCached ? duration(model.cacheTtlSeconds) : "-",
+    dollars(model.inputPrice),
+    dollars(model.outputPrice),
+    assumedText(model.assumed),
   ];
+}
+
+function dollars(price: number | undefined): string {
+  return price === undefined ? "-" : String(price);
+}
+
+function assumedText(assumed: ModelInfo["assumed"]): string {
+  if (assumed.length >= everyFact) return "everything";
+  return assumed.map((fact) => word(fact, "MODEL_FACT_")).join(", ") || "-";
 }
 
 function whole(number: number): string {

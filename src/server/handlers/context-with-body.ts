@@ -21,7 +21,8 @@ export async function replayedContext(
   const { rest, history, receipt, texts } = replayed;
   const { cachePlan, sessionId } = receipt;
   const sent = { history, cachePlan, sessionId, texts };
-  return { ...replayed, rendered: await renderContext(assembly, rest, sent, render, signal) };
+  const body = await renderContext(assembly, rest, sent, render, signal);
+  return { ...replayed, rendered: body?.rendered };
 }
 
 /** A whole context and its body, in wire form: both answers that hold them have them in the same fields. */

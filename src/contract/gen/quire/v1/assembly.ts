@@ -12,6 +12,7 @@ import { Floor } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { InjectedSystem } from "./injected_context.js";
 import { Message, Part } from "./message.js";
+import { ModelFact, modelFactFromJSON, modelFactToNumber } from "./model.js";
 import {
   AgentRole,
   agentRoleFromJSON,
@@ -460,6 +461,90 @@ export function elidedContentToNumber(object: ElidedContent): number {
   }
 }
 
+/** BudgetBound is what decides how many tokens a context may use. */
+export const BudgetBound = {
+  /** UNSPECIFIED - BUDGET_BOUND_UNSPECIFIED is in receipts from before this was recorded. */
+  UNSPECIFIED: "BUDGET_BOUND_UNSPECIFIED",
+  /** WINDOW - BUDGET_BOUND_WINDOW means the model's window, less both reserves. */
+  WINDOW: "BUDGET_BOUND_WINDOW",
+  /** INPUT_LIMIT - BUDGET_BOUND_INPUT_LIMIT means how much of its window the model takes as input. */
+  INPUT_LIMIT: "BUDGET_BOUND_INPUT_LIMIT",
+  /** INTELLIGENCE_LEVEL - BUDGET_BOUND_INTELLIGENCE_LEVEL means the capsule's knob of that name. */
+  INTELLIGENCE_LEVEL: "BUDGET_BOUND_INTELLIGENCE_LEVEL",
+  /** REQUEST - BUDGET_BOUND_REQUEST means the request's `max_context_tokens`. */
+  REQUEST: "BUDGET_BOUND_REQUEST",
+  /** SESSION - BUDGET_BOUND_SESSION means the session's `max_context_tokens`. */
+  SESSION: "BUDGET_BOUND_SESSION",
+  /** CAPSULE - BUDGET_BOUND_CAPSULE means the capsule's `max_context_tokens`. */
+  CAPSULE: "BUDGET_BOUND_CAPSULE",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type BudgetBound = typeof BudgetBound[keyof typeof BudgetBound];
+
+export namespace BudgetBound {
+  export type UNSPECIFIED = typeof BudgetBound.UNSPECIFIED;
+  export type WINDOW = typeof BudgetBound.WINDOW;
+  export type INPUT_LIMIT = typeof BudgetBound.INPUT_LIMIT;
+  export type INTELLIGENCE_LEVEL = typeof BudgetBound.INTELLIGENCE_LEVEL;
+  export type REQUEST = typeof BudgetBound.REQUEST;
+  export type SESSION = typeof BudgetBound.SESSION;
+  export type CAPSULE = typeof BudgetBound.CAPSULE;
+  export type UNRECOGNIZED = typeof BudgetBound.UNRECOGNIZED;
+}
+
+export function budgetBoundFromJSON(object: any): BudgetBound {
+  switch (object) {
+    case 0:
+    case "BUDGET_BOUND_UNSPECIFIED":
+      return BudgetBound.UNSPECIFIED;
+    case 1:
+    case "BUDGET_BOUND_WINDOW":
+      return BudgetBound.WINDOW;
+    case 2:
+    case "BUDGET_BOUND_INPUT_LIMIT":
+      return BudgetBound.INPUT_LIMIT;
+    case 3:
+    case "BUDGET_BOUND_INTELLIGENCE_LEVEL":
+      return BudgetBound.INTELLIGENCE_LEVEL;
+    case 4:
+    case "BUDGET_BOUND_REQUEST":
+      return BudgetBound.REQUEST;
+    case 5:
+    case "BUDGET_BOUND_SESSION":
+      return BudgetBound.SESSION;
+    case 6:
+    case "BUDGET_BOUND_CAPSULE":
+      return BudgetBound.CAPSULE;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return BudgetBound.UNRECOGNIZED;
+  }
+}
+
+export function budgetBoundToNumber(object: BudgetBound): number {
+  switch (object) {
+    case BudgetBound.UNSPECIFIED:
+      return 0;
+    case BudgetBound.WINDOW:
+      return 1;
+    case BudgetBound.INPUT_LIMIT:
+      return 2;
+    case BudgetBound.INTELLIGENCE_LEVEL:
+      return 3;
+    case BudgetBound.REQUEST:
+      return 4;
+    case BudgetBound.SESSION:
+      return 5;
+    case BudgetBound.CAPSULE:
+      return 6;
+    case BudgetBound.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** CandidateRule is why something is in a context, or is not. */
 export const CandidateRule = {
   /** UNSPECIFIED - CANDIDATE_RULE_UNSPECIFIED is never sent. */
@@ -795,20 +880,26 @@ export interface ModeBlock {
 }
 
 /**
- * ModelConfig is how the model is to be called. Rendered bodies follow it; an engine that builds its own
- * requests should, too.
+ * ModelConfig is how the model is to be called. A rendered body says the same; an engine that builds its
+ * own requests should, too. What nobody set is absent, and so is what the model does not take: a warning
+ * names it.
  */
 export interface ModelConfig {
+  /** temperature is from 0 to 2: the request's, or else the capsule's. */
+  readonly temperature?:
+    | number
+    | undefined;
   /**
-   * temperature is from 0 to 2: the capsule's, or else that of its intelligence level. Rendered bodies leave
-   * it out for models that take none.
+   * max_tokens is the most that the model may answer with; absent when the capsule does not say, unless the
+   * provider demands a number: then it is the one in the body.
    */
-  readonly temperature: number;
-  /** max_tokens is the most that the model may answer with; absent when the capsule does not say. */
   readonly maxTokens?:
     | number
     | undefined;
-  /** thinking is how much the model may think; absent when the capsule does not say. */
+  /**
+   * thinking is how much the model may think; absent when the capsule does not say. It is less than the
+   * capsule says where a warning says so.
+   */
   readonly thinking:
     | ThinkingSettings
     | undefined;
@@ -830,7 +921,16 @@ export interface ModelConfig {
    * similarity_threshold is how alike a memory must be to be recalled, from 0 to 1; absent when the capsule
    * does not say.
    */
-  readonly similarityThreshold?: number | undefined;
+  readonly similarityThreshold?:
+    | number
+    | undefined;
+  /**
+   * known_as is what the catalogue calls the model: its name without date and route, or the pattern of its
+   * family; empty when it has neither.
+   */
+  readonly knownAs: string;
+  /** assumed is what of the model is only assumed, because nobody verified it for this name. */
+  readonly assumed: readonly ModelFact[];
 }
 
 /** PromptSection is one section of the system prompt. */
@@ -1014,9 +1114,11 @@ export interface TokenBudget {
   readonly reserveTools: number;
   /**
    * available is what the context may use: the window less both reserves, or less where the model's input
-   * limit, the capsule's intelligence level or the request's `max_context_tokens` allow less.
+   * limit, the capsule's intelligence level or `max_context_tokens` allow less.
    */
   readonly available: number;
+  /** available_by is which of these decided it. */
+  readonly availableBy: BudgetBound;
   /** used is what each part of the context uses. */
   readonly used:
     | UsedTokens
@@ -1042,8 +1144,8 @@ export interface TokenBudget {
    */
   readonly calibrationVersion: number;
   /**
-   * counted_tokens is the count of the whole context before `ratio` and `margin`; absent when it holds images
-   * or files, which are not counted.
+   * counted_tokens is the count of the whole context before `ratio` and `margin`. Absent in receipts from
+   * before images and files were counted, if there were any.
    */
   readonly countedTokens?:
     | number
@@ -1844,19 +1946,21 @@ export const ModeBlock: MessageFns<ModeBlock> = {
 
 function createBaseModelConfig(): ModelConfig {
   return {
-    temperature: 0,
+    temperature: undefined,
     maxTokens: undefined,
     thinking: undefined,
     toolApproval: ToolApproval.UNSPECIFIED,
     recallLimit: 0,
     resourceBudget: undefined,
     similarityThreshold: undefined,
+    knownAs: "",
+    assumed: [],
   };
 }
 
 export const ModelConfig: MessageFns<ModelConfig> = {
   encode(message: ModelConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.temperature !== 0) {
+    if (message.temperature !== undefined) {
       writer.uint32(9).double(message.temperature);
     }
     if (message.maxTokens !== undefined) {
@@ -1876,6 +1980,16 @@ export const ModelConfig: MessageFns<ModelConfig> = {
     }
     if (message.similarityThreshold !== undefined) {
       writer.uint32(57).double(message.similarityThreshold);
+    }
+    if (message.knownAs !== "") {
+      writer.uint32(66).string(message.knownAs);
+    }
+    if (message.assumed.length !== 0) {
+      writer.uint32(74).fork();
+      for (const v of message.assumed) {
+        writer.int32(modelFactToNumber(v));
+      }
+      writer.join();
     }
     return writer;
   },
@@ -1949,6 +2063,32 @@ export const ModelConfig: MessageFns<ModelConfig> = {
             message.similarityThreshold = reader.double();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.knownAs = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag === 72) {
+              message.assumed.push(modelFactFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 74) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.assumed.push(modelFactFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1966,7 +2106,7 @@ export const ModelConfig: MessageFns<ModelConfig> = {
   },
   fromPartial(object: DeepPartial<ModelConfig>): ModelConfig {
     const message = createBaseModelConfig() as any;
-    message.temperature = object.temperature ?? 0;
+    message.temperature = object.temperature ?? undefined;
     message.maxTokens = object.maxTokens ?? undefined;
     message.thinking = (object.thinking !== undefined && object.thinking !== null)
       ? ThinkingSettings.fromPartial(object.thinking)
@@ -1975,6 +2115,8 @@ export const ModelConfig: MessageFns<ModelConfig> = {
     message.recallLimit = object.recallLimit ?? 0;
     message.resourceBudget = object.resourceBudget ?? undefined;
     message.similarityThreshold = object.similarityThreshold ?? undefined;
+    message.knownAs = object.knownAs ?? "";
+    message.assumed = object.assumed?.map((e) => e) || [];
     return message;
   },
 };
@@ -2957,6 +3099,7 @@ function createBaseTokenBudget(): TokenBudget {
     reserveResponse: 0,
     reserveTools: 0,
     available: 0,
+    availableBy: BudgetBound.UNSPECIFIED,
     used: undefined,
     remaining: 0,
     lanes: [],
@@ -2984,6 +3127,9 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     }
     if (message.available !== 0) {
       writer.uint32(32).uint32(message.available);
+    }
+    if (message.availableBy !== BudgetBound.UNSPECIFIED) {
+      writer.uint32(248).int32(budgetBoundToNumber(message.availableBy));
     }
     if (message.used !== undefined) {
       UsedTokens.encode(message.used, writer.uint32(42).fork()).join();
@@ -3064,6 +3210,14 @@ export const TokenBudget: MessageFns<TokenBudget> = {
             }
 
             message.available = reader.uint32();
+            continue;
+          }
+          case 31: {
+            if (tag !== 248) {
+              break;
+            }
+
+            message.availableBy = budgetBoundFromJSON(reader.int32());
             continue;
           }
           case 5: {
@@ -3175,6 +3329,7 @@ export const TokenBudget: MessageFns<TokenBudget> = {
     message.reserveResponse = object.reserveResponse ?? 0;
     message.reserveTools = object.reserveTools ?? 0;
     message.available = object.available ?? 0;
+    message.availableBy = object.availableBy ?? BudgetBound.UNSPECIFIED;
     message.used = (object.used !== undefined && object.used !== null)
       ? UsedTokens.fromPartial(object.used)
       : undefined;

@@ -41,6 +41,14 @@ import { LaneShares } from "./capsule.js";
 import { CompactionEvent, CompactionTurn, Floor } from "./compaction.js";
 import { ContextSettings } from "./context_settings.js";
 import { Message } from "./message.js";
+import {
+  ModelFact,
+  modelFactFromJSON,
+  modelFactToNumber,
+  ModelParameter,
+  modelParameterFromJSON,
+  modelParameterToNumber,
+} from "./model.js";
 import { AgentRole, agentRoleFromJSON, agentRoleToNumber } from "./origin.js";
 import {
   CacheKind,
@@ -222,7 +230,8 @@ export interface ContextRequest {
     | undefined;
   /**
    * max_context_tokens is the most tokens that the context may use, counted as the model counts. It only
-   * lowers what is available otherwise. No such limit when absent.
+   * lowers what is available otherwise. When absent, the session's holds, or else the capsule's, or else
+   * there is no such limit.
    */
   readonly maxContextTokens?:
     | number
@@ -266,6 +275,8 @@ export interface ContextRequest {
    * the agent has no block for fails with BLOCK_NOT_FOUND.
    */
   readonly blocks: readonly string[];
+  /** temperature is how freely the model answers; the capsule's when absent. */
+  readonly temperature?: number | undefined;
 }
 
 /**
@@ -589,6 +600,11 @@ export interface ListModelsRequest {
   readonly pageSize: number;
   /** page_token is the `next_page_token` of the page before; empty for the first page. */
   readonly pageToken: string;
+  /**
+   * with_families lists families of models, too. A name that the catalogue does not have gets what is said of
+   * its family, all of it assumed.
+   */
+  readonly withFamilies: boolean;
 }
 
 /** ListModelsResponse is a page of models. */
@@ -636,6 +652,24 @@ export interface ModelInfo {
   readonly cacheReadPrice: number;
   /** cache_write_price is what a token written to the cache costs, as a share of the price of an input token. */
   readonly cacheWritePrice: number;
+  /** input_price is what a million input tokens cost, in US dollars; absent when that is not known. */
+  readonly inputPrice?:
+    | number
+    | undefined;
+  /** output_price is what a million output tokens cost, in US dollars; absent when that is not known. */
+  readonly outputPrice?:
+    | number
+    | undefined;
+  /** parameters are those that the model takes. */
+  readonly parameters: readonly ModelParameter[];
+  /** assumed is what of all this is only assumed. */
+  readonly assumed: readonly ModelFact[];
+  /** is_family says that this is no model but a family: `name` is the pattern of the names that it stands for. */
+  readonly isFamily: boolean;
+  /** image_tokens is what a picture of 1,024 by 1,024 pixels costs, by the provider's formula. */
+  readonly imageTokens: number;
+  /** pdf_page_tokens is what a page of a PDF costs at most. */
+  readonly pdfPageTokens: number;
 }
 
 /** GetCacheReportRequest asks what the prompt cache did for a session. */
@@ -682,6 +716,7 @@ function createBaseContextRequest(): ContextRequest {
     render: BodyFormat.UNSPECIFIED,
     bodyOnly: false,
     blocks: [],
+    temperature: undefined,
   };
 }
 
@@ -764,6 +799,9 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     }
     for (const v of message.blocks) {
       writer.uint32(202).string(v!);
+    }
+    if (message.temperature !== undefined) {
+      writer.uint32(249).double(message.temperature);
     }
     return writer;
   },
@@ -989,6 +1027,14 @@ export const ContextRequest: MessageFns<ContextRequest> = {
             message.blocks.push(reader.string());
             continue;
           }
+          case 31: {
+            if (tag !== 249) {
+              break;
+            }
+
+            message.temperature = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1042,6 +1088,7 @@ export const ContextRequest: MessageFns<ContextRequest> = {
     message.render = object.render ?? BodyFormat.UNSPECIFIED;
     message.bodyOnly = object.bodyOnly ?? false;
     message.blocks = object.blocks?.map((e) => e) || [];
+    message.temperature = object.temperature ?? undefined;
     return message;
   },
 };
@@ -2886,7 +2933,7 @@ export const ValidateBodyResponse: MessageFns<ValidateBodyResponse> = {
 };
 
 function createBaseListModelsRequest(): ListModelsRequest {
-  return { namePrefix: "", pageSize: 0, pageToken: "" };
+  return { namePrefix: "", pageSize: 0, pageToken: "", withFamilies: false };
 }
 
 export const ListModelsRequest: MessageFns<ListModelsRequest> = {
@@ -2899,6 +2946,9 @@ export const ListModelsRequest: MessageFns<ListModelsRequest> = {
     }
     if (message.pageToken !== "") {
       writer.uint32(26).string(message.pageToken);
+    }
+    if (message.withFamilies !== false) {
+      writer.uint32(32).bool(message.withFamilies);
     }
     return writer;
   },
@@ -2940,6 +2990,14 @@ export const ListModelsRequest: MessageFns<ListModelsRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.withFamilies = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2960,6 +3018,7 @@ export const ListModelsRequest: MessageFns<ListModelsRequest> = {
     message.namePrefix = object.namePrefix ?? "";
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
+    message.withFamilies = object.withFamilies ?? false;
     return message;
   },
 };
@@ -3048,6 +3107,13 @@ function createBaseModelInfo(): ModelInfo {
     cacheTtlSeconds: 0,
     cacheReadPrice: 0,
     cacheWritePrice: 0,
+    inputPrice: undefined,
+    outputPrice: undefined,
+    parameters: [],
+    assumed: [],
+    isFamily: false,
+    imageTokens: 0,
+    pdfPageTokens: 0,
   };
 }
 
@@ -3097,6 +3163,35 @@ export const ModelInfo: MessageFns<ModelInfo> = {
     }
     if (message.cacheWritePrice !== 0) {
       writer.uint32(121).double(message.cacheWritePrice);
+    }
+    if (message.inputPrice !== undefined) {
+      writer.uint32(129).double(message.inputPrice);
+    }
+    if (message.outputPrice !== undefined) {
+      writer.uint32(137).double(message.outputPrice);
+    }
+    if (message.parameters.length !== 0) {
+      writer.uint32(146).fork();
+      for (const v of message.parameters) {
+        writer.int32(modelParameterToNumber(v));
+      }
+      writer.join();
+    }
+    if (message.assumed.length !== 0) {
+      writer.uint32(154).fork();
+      for (const v of message.assumed) {
+        writer.int32(modelFactToNumber(v));
+      }
+      writer.join();
+    }
+    if (message.isFamily !== false) {
+      writer.uint32(160).bool(message.isFamily);
+    }
+    if (message.imageTokens !== 0) {
+      writer.uint32(168).uint32(message.imageTokens);
+    }
+    if (message.pdfPageTokens !== 0) {
+      writer.uint32(176).uint32(message.pdfPageTokens);
     }
     return writer;
   },
@@ -3234,6 +3329,82 @@ export const ModelInfo: MessageFns<ModelInfo> = {
             message.cacheWritePrice = reader.double();
             continue;
           }
+          case 16: {
+            if (tag !== 129) {
+              break;
+            }
+
+            message.inputPrice = reader.double();
+            continue;
+          }
+          case 17: {
+            if (tag !== 137) {
+              break;
+            }
+
+            message.outputPrice = reader.double();
+            continue;
+          }
+          case 18: {
+            if (tag === 144) {
+              message.parameters.push(modelParameterFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 146) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.parameters.push(modelParameterFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 19: {
+            if (tag === 152) {
+              message.assumed.push(modelFactFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 154) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.assumed.push(modelFactFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 20: {
+            if (tag !== 160) {
+              break;
+            }
+
+            message.isFamily = reader.bool();
+            continue;
+          }
+          case 21: {
+            if (tag !== 168) {
+              break;
+            }
+
+            message.imageTokens = reader.uint32();
+            continue;
+          }
+          case 22: {
+            if (tag !== 176) {
+              break;
+            }
+
+            message.pdfPageTokens = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3266,6 +3437,13 @@ export const ModelInfo: MessageFns<ModelInfo> = {
     message.cacheTtlSeconds = object.cacheTtlSeconds ?? 0;
     message.cacheReadPrice = object.cacheReadPrice ?? 0;
     message.cacheWritePrice = object.cacheWritePrice ?? 0;
+    message.inputPrice = object.inputPrice ?? undefined;
+    message.outputPrice = object.outputPrice ?? undefined;
+    message.parameters = object.parameters?.map((e) => e) || [];
+    message.assumed = object.assumed?.map((e) => e) || [];
+    message.isFamily = object.isFamily ?? false;
+    message.imageTokens = object.imageTokens ?? 0;
+    message.pdfPageTokens = object.pdfPageTokens ?? 0;
     return message;
   },
 };

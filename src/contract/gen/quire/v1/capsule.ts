@@ -103,7 +103,15 @@ export interface CapsuleBody {
     | Governance
     | undefined;
   /** settings are the capsule's context settings. They override the server's, and a request's override them. */
-  readonly settings: ContextSettings | undefined;
+  readonly settings:
+    | ContextSettings
+    | undefined;
+  /**
+   * max_context_tokens is the most tokens that a context may use, counted as the model counts. It only
+   * lowers what is available otherwise; a session's and a request's take its place. No such limit when
+   * absent.
+   */
+  readonly maxContextTokens?: number | undefined;
 }
 
 /** Persona is who an agent is. */
@@ -112,7 +120,10 @@ export interface Persona {
   readonly corePrompt: string;
   /** injection_prompts are texts that are put in when their trigger fires, in this order. */
   readonly injectionPrompts: readonly InjectionPrompt[];
-  /** knobs set how capable and how independent the agent is. A knob that is not set counts as 5. */
+  /**
+   * knobs set how capable and how independent the agent is. A knob that is not set counts as 5, and limits
+   * no context.
+   */
   readonly knobs:
     | Knobs
     | undefined;
@@ -154,8 +165,9 @@ export interface InjectionPrompt {
  */
 export interface Knobs {
   /**
-   * intelligence_level decides how many tokens a context may use, how the budget is divided, the temperature,
-   * and how many memories are recalled. 5 when absent.
+   * intelligence_level decides how many tokens a context may use (8,192 up to 3, 32,768 up to 6, 131,072 up
+   * to 8, else the whole window), how the budget is divided, and how many memories are recalled. When
+   * absent, a context may use the whole window, and the rest is as for 5.
    */
   readonly intelligenceLevel?:
     | number
@@ -191,7 +203,7 @@ export interface ModelDefaults {
   readonly model: string;
   /** provider is who serves the model, such as "openai". The catalogue's when empty. */
   readonly provider: string;
-  /** temperature is how freely the model answers. By the intelligence level when absent. */
+  /** temperature is how freely the model answers. When absent, none is sent, and the model's own holds. */
   readonly temperature?:
     | number
     | undefined;
@@ -392,7 +404,13 @@ export const Capsule: MessageFns<Capsule> = {
 };
 
 function createBaseCapsuleBody(): CapsuleBody {
-  return { persona: undefined, learned: undefined, governance: undefined, settings: undefined };
+  return {
+    persona: undefined,
+    learned: undefined,
+    governance: undefined,
+    settings: undefined,
+    maxContextTokens: undefined,
+  };
 }
 
 export const CapsuleBody: MessageFns<CapsuleBody> = {
@@ -408,6 +426,9 @@ export const CapsuleBody: MessageFns<CapsuleBody> = {
     }
     if (message.settings !== undefined) {
       ContextSettings.encode(message.settings, writer.uint32(34).fork()).join();
+    }
+    if (message.maxContextTokens !== undefined) {
+      writer.uint32(40).uint32(message.maxContextTokens);
     }
     return writer;
   },
@@ -457,6 +478,14 @@ export const CapsuleBody: MessageFns<CapsuleBody> = {
             message.settings = ContextSettings.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.maxContextTokens = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -486,6 +515,7 @@ export const CapsuleBody: MessageFns<CapsuleBody> = {
     message.settings = (object.settings !== undefined && object.settings !== null)
       ? ContextSettings.fromPartial(object.settings)
       : undefined;
+    message.maxContextTokens = object.maxContextTokens ?? undefined;
     return message;
   },
 };

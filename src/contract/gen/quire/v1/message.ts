@@ -177,7 +177,10 @@ export interface Message {
    */
   readonly contextJson: string;
   /**
-   * o200k_tokens is the exact o200k_base count of the text in `parts`. Set by the server.
+   * o200k_tokens is the exact o200k_base count of the text in `parts`, inline text files included. An image
+   * counts by its size, and a page of a PDF as 4,568 tokens: one figure that is not less than what any model
+   * makes of it, gpt-4o-mini aside. An image whose size cannot be read is taken to have 1,568 by 1,568
+   * pixels, another file to be one page. Set by the server.
    *
    * It counts text and thinking, the names and arguments of tool calls, the text of tool results and
    * refusals, and the prompts and reasons of approvals. Images, files and opaque data count as 0.

@@ -280,7 +280,11 @@ export interface SessionDefaults {
     | CapabilityScope
     | undefined;
   /** tools are tools besides those of the toolset, as in `ContextRequest.tools`. */
-  readonly tools: SessionTools | undefined;
+  readonly tools:
+    | SessionTools
+    | undefined;
+  /** max_context_tokens is the most tokens that a context may use, in place of the capsule's; 0 forgets it. */
+  readonly maxContextTokens?: number | undefined;
 }
 
 /**
@@ -725,6 +729,7 @@ function createBaseSessionDefaults(): SessionDefaults {
     provider: undefined,
     scope: undefined,
     tools: undefined,
+    maxContextTokens: undefined,
   };
 }
 
@@ -753,6 +758,9 @@ export const SessionDefaults: MessageFns<SessionDefaults> = {
     }
     if (message.tools !== undefined) {
       SessionTools.encode(message.tools, writer.uint32(66).fork()).join();
+    }
+    if (message.maxContextTokens !== undefined) {
+      writer.uint32(72).uint32(message.maxContextTokens);
     }
     return writer;
   },
@@ -834,6 +842,14 @@ export const SessionDefaults: MessageFns<SessionDefaults> = {
             message.tools = SessionTools.decode(reader, reader.uint32());
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.maxContextTokens = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -863,6 +879,7 @@ export const SessionDefaults: MessageFns<SessionDefaults> = {
     message.tools = (object.tools !== undefined && object.tools !== null)
       ? SessionTools.fromPartial(object.tools)
       : undefined;
+    message.maxContextTokens = object.maxContextTokens ?? undefined;
     return message;
   },
 };

@@ -186,7 +186,10 @@ export interface Turn {
   readonly error: string;
   /** message_count is the number of messages in the turn. */
   readonly messageCount: number;
-  /** o200k_tokens is the exact o200k_base count of its messages' `parts`. */
+  /**
+   * o200k_tokens is the o200k_base count of its messages' `parts`: exact for text, with images and files as
+   * in Message.
+   */
   readonly o200kTokens: number;
   /** context_o200k_tokens is the same count for their `context_parts`. */
   readonly contextO200kTokens: number;

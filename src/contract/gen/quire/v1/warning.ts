@@ -70,6 +70,11 @@ export const WarningKind = {
    * provider would not take it.
    */
   MEDIA_NOT_SENT: "WARNING_KIND_MEDIA_NOT_SENT",
+  /**
+   * PARAMETER_LOWERED - WARNING_KIND_PARAMETER_LOWERED means that a parameter is sent with a smaller value than was set, because
+   * the provider takes no more.
+   */
+  PARAMETER_LOWERED: "WARNING_KIND_PARAMETER_LOWERED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -91,6 +96,7 @@ export namespace WarningKind {
   export type CONVERSATION_LEFT_OUT = typeof WarningKind.CONVERSATION_LEFT_OUT;
   export type MEDIA_ESTIMATED = typeof WarningKind.MEDIA_ESTIMATED;
   export type MEDIA_NOT_SENT = typeof WarningKind.MEDIA_NOT_SENT;
+  export type PARAMETER_LOWERED = typeof WarningKind.PARAMETER_LOWERED;
   export type UNRECOGNIZED = typeof WarningKind.UNRECOGNIZED;
 }
 
@@ -141,6 +147,9 @@ export function warningKindFromJSON(object: any): WarningKind {
     case 14:
     case "WARNING_KIND_MEDIA_NOT_SENT":
       return WarningKind.MEDIA_NOT_SENT;
+    case 15:
+    case "WARNING_KIND_PARAMETER_LOWERED":
+      return WarningKind.PARAMETER_LOWERED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -180,6 +189,8 @@ export function warningKindToNumber(object: WarningKind): number {
       return 13;
     case WarningKind.MEDIA_NOT_SENT:
       return 14;
+    case WarningKind.PARAMETER_LOWERED:
+      return 15;
     case WarningKind.UNRECOGNIZED:
     default:
       return -1;
