@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import type { CompactionNeeded } from "../../contract/gen/quire/v1/compaction.js";
 import { compactionJson } from "../../contract/proto-json.js";
 import { strategyOf } from "../../domain/compaction.js";
 import { CompressionStrategy } from "../../domain/context-settings.js";
@@ -59,9 +60,21 @@ export function compactCommand(terminal: Terminal): Command {
         compressionStrategy: flags.strategy ? strategyOf(flags.strategy) : CompressionStrategy.UNSPECIFIED,
         summarizers: flags.summarizer && { names: flags.summarizer },
       };
-      const { compaction } = await ledger.compact(request, { timeoutMs });
-      if (flags.json) printJson(terminal, compactionJson.toJson(compaction!));
-      else printCompaction(createLines(terminal), compaction!);
+      const { compaction, needed } = await ledger.compact(request, { timeoutMs });
+      if (!compaction) printNeeded(terminal, needed, flags.json === true);
+      else if (flags.json) printJson(terminal, compactionJson.toJson(compaction));
+      else printCompaction(createLines(terminal), compaction);
     }),
   );
+}
+
+/** The summary is the engine's to write: what its model is asked, and the token that goes back with it. */
+function printNeeded(terminal: Terminal, needed: CompactionNeeded | undefined, isJson: boolean): void {
+  const { planToken = "", systemPrompt = "", prompt = "" } = needed ?? {};
+  if (isJson) printJson(terminal, { needed: { planToken, systemPrompt, prompt } });
+  else {
+    const lines = createLines(terminal);
+    lines.entry("needed", "nothing was written: the engine's own model is to write the summary", "yellow");
+    lines.below("SubmitCompaction takes it with the plan token; --json shows token and prompt");
+  }
 }

@@ -8,10 +8,11 @@ import { findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
+import { askEngine, type EngineRequest } from "./ask-engine.js";
 import type { CompactionDeps } from "./deps.js";
 import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
 import { goalId } from "./job-goal.js";
-import { makeCompaction, planCompaction } from "./make-compaction.js";
+import { makeCompaction, planCompaction, type WriteCompaction } from "./make-compaction.js";
 import { timeLeftMs } from "./time-left.js";
 
 /** A compaction that a person asks for. */
@@ -28,6 +29,11 @@ export interface CompactAnswer {
   readonly compaction: CompactionTurn | undefined;
 }
 
+/** The compaction, or what the caller's own model is asked for instead. */
+export interface CompactSessionAnswer extends CompactAnswer {
+  readonly needed: EngineRequest | undefined;
+}
+
 /** A compaction whose answer is stored with it. */
 export interface Answered<Answer extends CompactAnswer = CompactAnswer> {
   readonly kind: "answered";
@@ -39,10 +45,10 @@ const longestMs = 300_000;
 /** Compacts a session's thread now. */
 export async function compactSession(
   deps: CompactionDeps,
-  key: WriteKey<CompactAnswer>,
+  key: WriteKey<CompactSessionAnswer>,
   command: CompactSession,
   limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
-): Promise<CompactAnswer> {
+): Promise<CompactSessionAnswer> {
   const before = await deps.ledger.compactions.answered(key);
   if (before) return before;
   return again(() => compactOnce(deps, key, command, limits));
@@ -64,10 +70,10 @@ export async function again<Answer>(work: () => Promise<Answer>): Promise<Answer
 
 async function compactOnce(
   deps: CompactionDeps,
-  key: WriteKey<CompactAnswer>,
+  key: WriteKey<CompactSessionAnswer>,
   command: CompactSession,
   limits: { readonly signal: AbortSignal; readonly deadlineMs?: number | undefined },
-): Promise<CompactAnswer> {
+): Promise<CompactSessionAnswer> {
   const { tenantId } = key;
   const found = await deps.ledger.threads.findThread(tenantId, command.session);
   if (!found) throw sessionNotFound(command.session);
@@ -102,21 +108,28 @@ async function compactOnce(
     clean: false,
     settings,
     instructions,
-    mayAskEngine: false,
+    mayAskEngine: true,
     isPrepared: false,
     limitMs: timeLeftMs(limits.deadlineMs, longestMs),
   };
   const planned = await planCompaction(deps, job, limits.signal);
   if (!planned) return requireMade(command.session, { kind: "nothing" });
-  return requireMade(
-    command.session,
-    await makeCompaction(deps, job, planned, limits.signal, async (draft, of): Promise<Answered> => {
-      const answer = await deps.ledger.compactions.write(key, draft, of, (outcome) => ({
-        compaction: viewCompaction(requireWritten(outcome)),
-      }));
-      return { kind: "answered", answer };
-    }),
-  );
+  const write: WriteCompaction<Answered<CompactSessionAnswer>> = async (draft, of) => {
+    const answer = await deps.ledger.compactions.write(key, draft, of, (written) => ({
+      compaction: viewCompaction(requireWritten(written)),
+      needed: undefined,
+    }));
+    return { kind: "answered", answer };
+  };
+  const outcome = await makeCompaction(deps, job, planned, limits.signal, write);
+  if (outcome.kind !== "needed") return requireMade(command.session, outcome);
+  const about = {
+    sessionId: thread.session.id,
+    previousId: thread.compaction?.id ?? "",
+    trigger: job.trigger,
+    goal: job.goalId,
+  };
+  return { compaction: undefined, needed: askEngine(deps.planSeal, tenantId, { ...outcome, ...about }) };
 }
 
 /** The answer, or why there is none. */

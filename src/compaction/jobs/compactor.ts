@@ -11,6 +11,7 @@ import type { CompactionRow } from "../../storage/ledger/rows.js";
 import { summaryCost } from "../../thread/summary-cost.js";
 import { noCounts, plusCounts, shownTokens } from "../../thread/thread-counts.js";
 import { type PlannedFold, planFold } from "../plan/plan-fold.js";
+import { engineName } from "./choose-summarizers.js";
 import type { CompactorDeps } from "./deps.js";
 import { asOutcome, type CompactionJob, type JobOutcome } from "./job.js";
 import { makeCompaction } from "./make-compaction.js";
@@ -149,6 +150,8 @@ export class Compactor {
     const receipt = pin && (await recentReceipts.find(tenantId, pin.assemblyId));
     const wanted = receipt && wantedOf(receipt);
     if (!wanted || wanted.settings.softThreshold >= 1) return;
+    // Its summaries are the engine's, which is asked when one is due.
+    if (wanted.settings.summarizers[0] === engineName) return;
     const { goal, goalId, settings, clean, vocabulary } = wanted;
     const compaction = await boundCut(ledger, of, pin.compactionId ?? "", pin.model);
     const thread = { ...whole, compaction, vocabulary };
@@ -173,7 +176,7 @@ export class Compactor {
       thread,
       trigger: CompactionTrigger.BACKGROUND,
       instructions: "",
-      mayAskEngine: false,
+      mayAskEngine: true,
       isPrepared: true,
       limitMs: backgroundLimitMs,
     };

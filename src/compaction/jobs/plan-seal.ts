@@ -4,6 +4,8 @@ import { QuireError } from "../../errors/quire-error.js";
 
 const sealBytes = 32;
 
+export type SealedPlan = CompactionPlan;
+
 /**
  * Lets a plan go to the engine and come back with its summary, so that nothing of it can be changed on the way: not what must be kept, not how long the
  * summary may be, not whose thread it is for. All servers of a database have the same key.

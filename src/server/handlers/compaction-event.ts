@@ -1,4 +1,5 @@
 import type { CompactionNotice } from "../../assembly/history/compact-history.js";
+import { askEngine } from "../../compaction/jobs/ask-engine.js";
 import type { CompactionDeps } from "../../compaction/jobs/deps.js";
 import type { CompactionEvent } from "../../contract/gen/quire/v1/compaction.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
@@ -18,16 +19,7 @@ export function compactionEvent(
       return { $case: "finished", value: viewCompaction(notice.row) };
     case "failed":
       return { $case: "failed", value: { reason: notice.reason, failures: [...notice.failures] } };
-    case "needed": {
-      const { prompt, previousId, trigger, sessionId, goal } = notice;
-      const plan = { ...notice.plan, previousCompactionId: previousId, trigger, goal };
-      const value = {
-        planToken: planSeal.seal(tenantId, sessionId, plan),
-        plan,
-        systemPrompt: prompt.system,
-        prompt: prompt.user,
-      };
-      return { $case: "needed", value };
-    }
+    case "needed":
+      return { $case: "needed", value: askEngine(planSeal, tenantId, notice) };
   }
 }

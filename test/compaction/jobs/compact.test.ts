@@ -56,6 +56,34 @@ describe("Compact", () => {
     expect(compaction!.floors.length).toBeGreaterThan(0);
   });
 
+  test("asks the caller where the engine writes the summaries, and nothing is written until it comes", async () => {
+    const { label } = await session(10);
+    const summarizers = { names: ["engine"] };
+    const instructions = "keep every parcel";
+    const asked = await quire.ledger.compact({ session: label, summarizers, instructions });
+    expect(asked.compaction).toBeUndefined();
+    expect(asked.needed!.prompt).toContain(instructions);
+    expect(await compactionsOf(quire, label)).toEqual([]);
+    const summary = `Seven parcels left the house. ${asked.needed!.plan!.mustKeep.join(" ")}`;
+    const { planToken } = asked.needed!;
+    const { compaction } = await quire.ledger.submitCompaction({ session: label, planToken, summary });
+    expect(compaction).toMatchObject({
+      summarizer: "engine",
+      summarizedTurns: 7,
+      trigger: CompactionTrigger.MANUAL,
+    });
+  });
+
+  test("asks those before the engine first", async () => {
+    const { label } = await session(10);
+    const { compaction, needed } = await quire.ledger.compact({
+      session: label,
+      summarizers: { names: ["extractive", "engine"] },
+    });
+    expect(compaction!.summarizer).toBe("extractive");
+    expect(needed).toBeUndefined();
+  });
+
   test("heeds instructions and records them", async () => {
     const label = `session-${++sessions}`;
     const head = await longSession(quire, label, 30);

@@ -20,7 +20,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-import { CompactionTurn } from "./compaction.js";
+import { CompactionNeeded, CompactionTurn } from "./compaction.js";
 import {
   CompressionStrategy,
   compressionStrategyFromJSON,
@@ -916,16 +916,23 @@ export interface CompactRequest {
    */
   readonly compressionStrategy: CompressionStrategy;
   /**
-   * summarizers are who is asked for a summary, in order. The server's setting when absent. "engine" cannot
-   * be asked here: it is passed over, and alone it means "extractive".
+   * summarizers are who is asked for a summary, in order. The server's setting when absent. Where it is the
+   * turn of "engine", nothing is written, and the answer says what the caller's model is to write (`needed`).
    */
   readonly summarizers: SummarizerList | undefined;
 }
 
 /** CompactResponse holds the compaction that was made. */
 export interface CompactResponse {
-  /** compaction is what was written. It is in force. */
-  readonly compaction: CompactionTurn | undefined;
+  /** compaction is what was written. It is in force. Absent where the caller is asked for the summary. */
+  readonly compaction:
+    | CompactionTurn
+    | undefined;
+  /**
+   * needed asks the caller to have its own model write the summary, and to send it with SubmitCompaction. Set
+   * where "engine" is whom to ask; nothing was written then, and the same request asks again.
+   */
+  readonly needed: CompactionNeeded | undefined;
 }
 
 /** SubmitCompactionRequest brings a summary that the caller's own model made. */
@@ -4938,13 +4945,16 @@ export const CompactRequest: MessageFns<CompactRequest> = {
 };
 
 function createBaseCompactResponse(): CompactResponse {
-  return { compaction: undefined };
+  return { compaction: undefined, needed: undefined };
 }
 
 export const CompactResponse: MessageFns<CompactResponse> = {
   encode(message: CompactResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.compaction !== undefined) {
       CompactionTurn.encode(message.compaction, writer.uint32(10).fork()).join();
+    }
+    if (message.needed !== undefined) {
+      CompactionNeeded.encode(message.needed, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -4970,6 +4980,14 @@ export const CompactResponse: MessageFns<CompactResponse> = {
             message.compaction = CompactionTurn.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.needed = CompactionNeeded.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4989,6 +5007,9 @@ export const CompactResponse: MessageFns<CompactResponse> = {
     const message = createBaseCompactResponse() as any;
     message.compaction = (object.compaction !== undefined && object.compaction !== null)
       ? CompactionTurn.fromPartial(object.compaction)
+      : undefined;
+    message.needed = (object.needed !== undefined && object.needed !== null)
+      ? CompactionNeeded.fromPartial(object.needed)
       : undefined;
     return message;
   },
