@@ -14,7 +14,7 @@ const stateShare = 0.6;
 /** With less than this a summary carries no state. */
 const leastTokens = 120;
 /** Texts of kept turns that are longer may be left out of a context, so what they say counts as not shown. */
-const longestShown = 8_000;
+const longestShown = 1_000;
 
 /**
  * A summary in two parts: what was said, by `summarize`, and the state of the work, which is carried on from summary to summary. Where no tools
