@@ -36,8 +36,9 @@ interface Place {
 
 /**
  * Where to cut a thread, given oldest first: only where nothing is open, and so that as much as possible stays within the target. The last turns stay whole; where
- * that cannot fit, fewer of them do, and at last the newest is split before an assistant message. Undefined where nothing can be folded: with older turns before
- * those that are given, all of these may be kept.
+ * that cannot fit, fewer of them do, and at last the newest is split before an assistant message. Of a turn before them
+ * that is larger than the target, and so can never stay whole, the end is kept where there is room.
+ * Undefined where nothing can be folded: with older turns before those that are given, all of these may be kept.
  */
 export function planCut(
   turns: readonly TracedTurn[],
@@ -65,8 +66,23 @@ export function planCut(
     .map((turn): Place => ({ turn, messageIndex: 0 }));
   const places = wholes.filter(({ turn }) => turns.length - turn <= goal.keepAtMost);
   const enough = places.filter(({ turn }) => turns.length - turn >= keepTurns);
+  const shown = (count: number) => (count < keepTurns ? [{ kind: FloorKind.KEEP_TURNS, value: count }] : []);
+  const splitAt = (place: Place) => {
+    const value = turns[place.turn]!.from + place.messageIndex;
+    return cut(place, [...shown(turns.length - place.turn), { kind: FloorKind.SPLIT_TURN, value }]);
+  };
+  /** With the end of the turn before, if that is too large ever to stay whole. */
+  const cutAt = (whole: Place): PlannedCut => {
+    const count = turns.length - whole.turn;
+    const before = begins.filter((turn) => turn < whole.turn).at(-1);
+    const isHuge =
+      before !== undefined && costs(before, 0).tokens - costs(whole.turn, 0).tokens > goal.targetTokens;
+    const more =
+      isHuge && count < goal.keepAtMost ? splits(turns, before, whole.turn).find(onTarget) : undefined;
+    return more ? splitAt(more) : cut(whole, shown(count));
+  };
   const best = enough.find(onTarget);
-  if (best) return cut(best, []);
+  if (best) return cutAt(best);
   const last = enough.at(-1);
   if (last && inRoom(last)) return cut(last, [{ kind: FloorKind.OVER_TARGET }]);
 
@@ -75,20 +91,16 @@ export function planCut(
     turns.length <= goal.keepAtMost &&
     isWithin({ turn: 0, messageIndex: 0 }, goal.uncutTokens, goal.uncutMessages);
   if (enough.length === 0 && isKeepable) return undefined;
-  const shown = (count: number) => (count < keepTurns ? [{ kind: FloorKind.KEEP_TURNS, value: count }] : []);
   const fewer = places.slice(enough.length);
   // What is open at the end may hold more turns together than should be kept.
   const held = wholes.slice(-1).filter(inRoom);
   const kept = fewer.find(onTarget) ?? fewer.find(inRoom) ?? held[0];
-  if (kept) return cut(kept, shown(turns.length - kept.turn));
+  if (kept) return cutAt(kept);
 
   const from = begins.at(-1) ?? 0;
   const starts = splits(turns, from);
   const split = starts.find(onTarget) ?? starts.find(inRoom) ?? starts.at(-1);
-  if (split) {
-    const index = turns[split.turn]!.from + split.messageIndex;
-    return cut(split, [...shown(turns.length - split.turn), { kind: FloorKind.SPLIT_TURN, value: index }]);
-  }
+  if (split) return splitAt(split);
   const whole = wholes.at(-1);
   return whole && cut(whole, shown(turns.length - whole.turn));
 }
@@ -127,10 +139,10 @@ function fromEachMessage({ messages, extraTokens, extraMessages }: TracedTurn, a
 }
 
 /** Places inside turns at which history may begin after a summary: where nothing of their turn is open. */
-function splits(turns: readonly TracedTurn[], from: number): Place[] {
+function splits(turns: readonly TracedTurn[], from: number, to = turns.length): Place[] {
   const found: Place[] = [];
   const open = new Set<string>();
-  for (let turn = from; turn < turns.length; turn++) {
+  for (let turn = from; turn < to; turn++) {
     const { messages, dead } = turns[turn]!;
     const places = new Set(splitPlaces(messages));
     messages.forEach((message, messageIndex) => {

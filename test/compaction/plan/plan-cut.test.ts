@@ -168,6 +168,31 @@ describe("planCut: what gives way", () => {
   });
 });
 
+describe("planCut: the end of a turn that is larger than the target", () => {
+  const huge = turns("U5 A5", "U5 A5+x T200-x A20+y T5-y A15", "U5 A5", "U5 A5");
+
+  test("is kept before the turns that stay, as much of it as there is room for", () => {
+    const split = (value: number) => ({ kind: FloorKind.SPLIT_TURN, value });
+    const kept = { turn: 1, messageIndex: 3, keptTokens: 60, floors: [split(3)] };
+    expect(planCut(huge, goal(80, { keepTurns: 2 }))).toEqual(kept);
+    expect(planCut(huge, goal(40, { keepTurns: 4 }))).toMatchObject({
+      turn: 1,
+      messageIndex: 5,
+      floors: [{ kind: FloorKind.KEEP_TURNS, value: 3 }, split(5)],
+    });
+  });
+
+  test("is not where nothing of it fits, or no more turns may stay", () => {
+    expect(planCut(huge, goal(30, { keepTurns: 2 }))).toMatchObject({ turn: 2, messageIndex: 0, floors: [] });
+    expect(planCut(huge, goal(80, { keepAtMost: 2 }))).toMatchObject({ turn: 2, messageIndex: 0 });
+  });
+
+  test("is found across a turn and the one that answers it", () => {
+    const pair = turns("U5 A5", "U5 A5 A200+x", "T50-x A5", "U5 A5");
+    expect(planCut(pair, goal(30))).toMatchObject({ turn: 2, messageIndex: 1, keptTokens: 15 });
+  });
+});
+
 describe("planCut: nothing", () => {
   test.each<[string, TracedTurn[], Partial<Plain<CutGoal>>]>([
     ["in a thread without turns", [], {}],
@@ -261,7 +286,17 @@ describe("planCut: of any thread", () => {
           return count >= least && count <= keepAtMost;
         });
         const onTarget = enough.filter((place) => costFrom(given, place) <= target);
-        if (onTarget.length > 0) expect(cut).toMatchObject({ ...onTarget[0], floors: [] });
+        const best = onTarget[0];
+        if (best && messageIndex === 0) expect(cut).toMatchObject({ ...best, floors: [] });
+        if (best && messageIndex > 0) {
+          const before = whole.filter((place) => place.turn < best.turn).at(-1) ?? {
+            turn: 0,
+            messageIndex: 0,
+          };
+          expect(costFrom(given, before) - costFrom(given, best)).toBeGreaterThan(target);
+          expect(turn).toBeLessThan(best.turn);
+          expect(keptTokens).toBeLessThanOrEqual(target);
+        }
         const fitting = legal.filter((place) => costFrom(given, place) <= wanted.roomTokens);
         if (fitting.some((place) => place.turn >= (whole.at(-1)?.turn ?? 0)))
           expect(keptTokens).toBeLessThanOrEqual(wanted.roomTokens);
