@@ -100,12 +100,12 @@ async function activeTurn(
 ): Promise<ActiveThen | undefined> {
   const { activeTurnId: id, activeMessageCount: messageCount } = layer;
   if (id === "") return undefined;
-  const [row, { stored, facts }] = await Promise.all([
-    ledger.threads.findTurn(tenantId, id),
-    readOpenTurn(ledger, tenantId, { id, messageCount }, 0, how.vocabulary),
-  ]);
+  const row = await ledger.threads.findTurn(tenantId, id);
+  const parent = row?.parentTurnId ? await ledger.threads.findTurn(tenantId, row.parentTurnId) : undefined;
+  // Marks end at a place in the thread, which may be inside this turn.
+  const depth = (parent?.depth ?? 0) + 1;
+  const { stored, facts } = await readOpenTurn(ledger, tenantId, { id, messageCount }, depth, how.vocabulary);
   if (!row || facts.messages.length !== messageCount) throw receiptExpired(assemblyId, "its active turn");
-  const parent = row.parentTurnId ? await ledger.threads.findTurn(tenantId, row.parentTurnId) : undefined;
   const inherited = parent ? OpenState.parse(parent.openStateJson).waiting : [];
   const items = new OpenItems(inherited);
   const givenUp = new Set<string>();

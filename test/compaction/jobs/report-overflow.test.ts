@@ -106,7 +106,7 @@ describe("ReportOverflow inside a turn", () => {
     const reported: string[] = [];
     let outcome: unknown;
     for (let round = 10; outcome === undefined && round < 300; round += 9) {
-      const { assemblyId } = (await quire.assembly.buildContext({ context: looped })).context!;
+      const { assemblyId } = (await assembleChecked(quire, looped)).completed;
       try {
         reported.push((await report(assemblyId)).compaction!.id);
       } catch (error) {
