@@ -20,6 +20,7 @@ export interface ContextFlags {
   readonly task?: string;
   readonly workspace?: string;
   readonly toolset?: string;
+  readonly block?: readonly string[];
   readonly model?: string;
   readonly maxTokens?: number;
   readonly policy?: keyof typeof policies;
@@ -41,6 +42,7 @@ export function contextRequest(session: string, message: string, flags: ContextF
     task: flags.task ?? "",
     workspace: flags.workspace,
     toolset: flags.toolset,
+    blocks: flags.block ?? [],
     model: flags.model,
     ...(flags.maxTokens === undefined ? {} : { maxContextTokens: flags.maxTokens }),
     ...(flags.policy ? { settings: ContextSettings.fromPartial({ policy: policies[flags.policy] }) } : {}),

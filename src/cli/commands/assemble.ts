@@ -33,6 +33,11 @@ export function assembleCommand(terminal: Terminal): Command {
     .option("--task <text>", "a worker's task (default: the session's)")
     .option("--workspace <name>", "where the agent works (default: the session's)")
     .option("--toolset <name>", "a toolset of the workspace")
+    .option(
+      "--block <label>",
+      "a memory block that the message is about; may be given more than once",
+      (label: string, labels: readonly string[] = []) => [...labels, label],
+    )
     .option("--model <model>", "the model (default: the session's, else the capsule's)")
     .option("--max-tokens <n>", "the most that the context may use", positiveNumber)
     .addOption(

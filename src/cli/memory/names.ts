@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { ActorKind, OwnerKind } from "../../contract/gen/quire/v1/memory.js";
+import { ActorKind, BlockPermission, BlockType, OwnerKind } from "../../contract/gen/quire/v1/memory.js";
 
 const owners = {
   agent: OwnerKind.AGENT,
@@ -12,6 +12,22 @@ const actors = {
   partner: ActorKind.PARTNER,
   human: ActorKind.HUMAN,
   system: ActorKind.SYSTEM,
+};
+
+export const blockTypes = {
+  core: BlockType.CORE,
+  working: BlockType.WORKING,
+  archival: BlockType.ARCHIVAL,
+  log: BlockType.LOG,
+};
+
+export const blockPermissions = {
+  "read-only": BlockPermission.READ_ONLY,
+  partner: BlockPermission.PARTNER,
+  human: BlockPermission.HUMAN,
+  append: BlockPermission.APPEND,
+  "read-write": BlockPermission.READ_WRITE,
+  admin: BlockPermission.ADMIN,
 };
 
 /** `entropy` is an agent; `team:ops`, `person:ada` and `project:atlas` are others. */
