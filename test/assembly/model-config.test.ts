@@ -24,13 +24,16 @@ async function openDesk(more: object = {}) {
     const request = { session: "desk", capsule: "atlas", tools: [search], event, ...context };
     return fold(quire.assembly.assemble({ context: request }));
   };
-  const turn = async (...messages: Message[]) => {
+  /** A turn that answers to an assembly. */
+  const answer = async (assemblyId: string, ...messages: Message[]) => {
     const { session } = await quire.ledger.getSession({ session: "desk" });
+    const parentTurnId = session!.headTurnId;
     const isOpen = messages.at(-1)!.parts.some(({ content }) => content?.$case === "toolCall");
     const status = isOpen ? TurnStatus.AWAITING : TurnStatus.COMPLETED;
-    await quire.ledger.recordTurn({ session: "desk", parentTurnId: session!.headTurnId, messages, status });
+    await quire.ledger.recordTurn({ session: "desk", parentTurnId, messages, status, assemblyId });
   };
-  return { quire, engine, assemble, turn };
+  const turn = (...messages: Message[]) => answer("", ...messages);
+  return { quire, engine, assemble, turn, answer };
 }
 
 const count = (text: string) => countTokens(text, "cl100k_base");
@@ -142,20 +145,22 @@ describe("a model of cl100k_base is counted exactly", () => {
   });
 
   test("when a compaction is prepared in advance: it is there before history stops to fit, and then fits", async () => {
-    const { assemble, turn, engine } = await openDesk();
+    const { assemble, answer, engine } = await openDesk();
     const prepared = () => engine.database.reader.compaction.count();
-    await turn(user(hindi), assistant(hindi));
-    const { completed } = await assemble({ model: "gpt-4" });
-    while ((await prepared()) === 0) {
-      await turn(user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+    let sent = await assemble({ model: "gpt-4" });
+    const { available } = sent.completed.budget!;
+    const goOn = async () => {
+      await answer(sent.completed.assemblyId, user(hindi.repeat(6)), assistant(hindi.repeat(2)));
       await engine.assembly.compactor.idle();
+    };
+    while ((await prepared()) === 0) {
+      await goOn();
       // What is dropped now would have been compacted by an assembly that writes.
       expect((await assemble({ model: "gpt-4", dryRun: true })).layer.droppedTurns).toBe(0);
+      sent = await assemble({ model: "gpt-4" });
     }
-    const { available } = completed.budget!;
-    let sent = await assemble({ model: "gpt-4" });
     while (sent.compaction.length === 0) {
-      await turn(user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+      await goOn();
       sent = await assemble({ model: "gpt-4" });
     }
     expect(sent.compaction).toMatchObject([

@@ -160,10 +160,16 @@ describe("what a request comes to", () => {
 
   test("memory's reserve gives way before the last turns do, and the receipt says so", async () => {
     const { quire } = await serveDesk();
-    const { used } = (await contextOf(quire)).context.tokenBudget!;
-    const tight = await contextOf(quire, { maxContextTokens: used!.total });
+    const settings = { defaultLimits: { memoryTokens: 500 } };
+    const whole = await contextOf(quire, { settings });
+    expect(whole.receipt.floors).toEqual([]);
+    const maxContextTokens = whole.context.tokenBudget!.used!.total;
+    const tight = await contextOf(quire, { maxContextTokens, settings });
     expect(tight.context.historyLayer).toMatchObject({ turns: 3, droppedTurns: 0 });
     expect(tight.receipt.floors).toEqual([{ kind: FloorKind.MEMORY_GAVE_WAY }]);
-    expect((await contextOf(quire)).receipt.floors).toEqual([]);
+    // Nothing is kept free for memory where nobody says so.
+    const unreserved = await contextOf(quire, { maxContextTokens });
+    expect(unreserved.context.historyLayer).toMatchObject({ turns: 3, droppedTurns: 0 });
+    expect(unreserved.receipt.floors).toEqual([]);
   });
 });

@@ -91,7 +91,7 @@ export class AssemblyCalls {
     });
   }
 
-  /** Stands for the compaction that an engine, which makes its own summaries, is asked for. */
+  /** Stands for the compaction that an engine, which makes its own summaries, is asked for. It keeps at least the last turn. */
   async planToken(session: string): Promise<string> {
     await this.putCapsule("summarizing");
     const context = ContextRequest.fromPartial({
@@ -102,7 +102,7 @@ export class AssemblyCalls {
         summarizers: { names: ["engine"] },
         keepTurns: 1,
         softThreshold: 1,
-        modelLimits: [{ model: "gpt-4o", historyTokens: 300, memoryTokens: 0 }],
+        modelLimits: [{ model: "gpt-4o", historyTokens: 800, memoryTokens: 0 }],
       },
     });
     let planToken = "";

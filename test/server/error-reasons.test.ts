@@ -312,7 +312,8 @@ const cases: { readonly [Key in Reason]: Case } = {
       await longThread(session, head);
       const planToken = await assembly.planToken(session);
       await ledger.compact({ session, keepTurns: 1 });
-      return () => ledger.submitCompaction({ session, planToken, summary: "somebody was faster" });
+      const summary = "Somebody was faster with the order W1234567.";
+      return () => ledger.submitCompaction({ session, planToken, summary });
     },
   ),
   SUMMARY_REFUSED: refused(
