@@ -150,7 +150,7 @@ describe("a model of cl100k_base is counted exactly", () => {
     let sent = await assemble({ model: "gpt-4" });
     const { available } = sent.completed.budget!;
     const goOn = async () => {
-      await answer(sent.completed.assemblyId, user(hindi.repeat(6)), assistant(hindi.repeat(2)));
+      await answer(sent.completed.assemblyId!, user(hindi.repeat(6)), assistant(hindi.repeat(2)));
       await engine.assembly.compactor.idle();
     };
     while ((await prepared()) === 0) {
