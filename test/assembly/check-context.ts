@@ -4,6 +4,8 @@ import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
 import { type Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
 import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
 import { countTokens } from "../../src/tokens/count-tokens.js";
+import { conservativeTokens } from "../../src/tokens/media/conservative-tokens.js";
+import { imageMedia, type Media } from "../../src/tokens/media/media.js";
 import type { FoldedContext } from "./fold.js";
 
 /** The rules that every context keeps, checked without the code that makes contexts. */
@@ -39,10 +41,21 @@ function textsOf({ content }: Part): readonly string[] {
   }
 }
 
-/** What a message costs in o200k tokens, counted anew. */
+type Picture = Exclude<Media, { readonly kind: "text" }>;
+
+function picturesOf({ content }: Pick<Part, "content">): readonly Picture[] {
+  if (content?.$case === "image") return [imageMedia(content.value) as Picture];
+  return content?.$case === "toolResult" ? content.value.content.flatMap((piece) => picturesOf(piece)) : [];
+}
+
+function partTokens(parts: readonly Part[]): number {
+  const texts = parts.flatMap(textsOf).reduce((sum, text) => sum + count(text), 0);
+  return parts.flatMap(picturesOf).reduce((sum, picture) => sum + conservativeTokens(picture), texts);
+}
+
+/** What a message costs in o200k tokens, counted anew; a picture at the one figure that is stored for it. */
 export function messageTokens(message: Message): number {
-  const texts = [...message.contextParts, ...message.parts].flatMap(textsOf);
-  return texts.reduce((sum, text) => sum + count(text), perMessage);
+  return perMessage + partTokens(message.contextParts) + partTokens(message.parts);
 }
 
 function toolTokens(tool: Tool): number {
@@ -66,10 +79,8 @@ export function checkBudget(context: FoldedContext): void {
     event,
     total: system + tools + event + history,
   });
-  for (const message of context.history) {
-    const own = message.parts.flatMap(textsOf).reduce((sum, text) => sum + count(text), 0);
-    expect(message.o200kTokens, JSON.stringify(message)).toBe(own);
-  }
+  for (const message of context.history)
+    expect(message.o200kTokens, JSON.stringify(message)).toBe(partTokens(message.parts));
 }
 
 function isAnswer(message: Message): boolean {
