@@ -241,6 +241,15 @@ describe.each([
     );
   });
 
+  when("a description with a NUL character is refused, and no block is made", async () => {
+    const described = { block: named("described"), description: "a\u0000b" };
+    expect((await refusal(quire.memory.createBlock(described))).violations[0]?.field).toBe("description");
+    expect((await refusal(quire.memory.configureBlock(described))).violations[0]?.field).toBe("description");
+    expect((await refusal(quire.memory.getBlock({ block: named("described") }))).reason).toBe(
+      "BLOCK_NOT_FOUND",
+    );
+  });
+
   when("archival entries are kept, listed newest first, and removed", async () => {
     const owner = { kind: "OWNER_KIND_AGENT" as const, name: "keeper" };
     const ids: string[] = [];

@@ -157,6 +157,23 @@ describe("sync: what the schema and the permissions do not allow is refused whol
 });
 
 describe("sync: hostile updates", () => {
+  test("a version of a peer that no document can have is refused with its field", async () => {
+    const quire = await testQuire();
+    await putBlock(quire, "notes", textOf, [setText("kept")]);
+    const sync = (peer: string) =>
+      quire.memory.syncBlock({
+        block: named("notes"),
+        version: [
+          { peer: "1", counter: 1 },
+          { peer, counter: 5 },
+        ],
+      });
+    const error = await refusal(sync("18446744073709551616"));
+    expect(error.reason).toBe("INVALID_FIELD");
+    expect(error.violations.map(({ field }) => field)).toEqual(["version[1].peer"]);
+    expect((await sync("18446744073709551615")).block!.revision).toBe(1);
+  });
+
   test("are refused, the block stays, and every other block works", { timeout: 120_000 }, async () => {
     const quire = await testQuire();
     await putBlock(quire, "target", textOf, [setText("start")]);

@@ -78,10 +78,10 @@ export function numberCheck(
   const min = gte ?? least;
   const range =
     lte === Number.POSITIVE_INFINITY
-      ? `of at least ${min}`
+      ? `of at least ${shown(min)}`
       : min === Number.NEGATIVE_INFINITY
         ? `of at most ${shown(lte)}`
-        : `from ${min} to ${shown(lte)}`;
+        : `from ${shown(min)} to ${shown(lte)}`;
   const words = `must be a ${isWhole ? "whole number" : "number"} ${range}`;
   // NaN is in no range.
   return (value) => (value >= min && value <= lte ? undefined : words);

@@ -6,11 +6,14 @@ import type {
   LogSchema,
   MapSchema,
 } from "../../../contract/gen/quire/v1/memory.js";
-import type { InsertArchivalRequest } from "../../../contract/gen/quire/v1/memory_service.js";
+import type { InsertArchivalRequest, PeerVersion } from "../../../contract/gen/quire/v1/memory_service.js";
 import { FieldType } from "../../../domain/memory.js";
 import type { Checker } from "../checker.js";
 import { checkJson } from "./json-check.js";
 import { checkOnce } from "./once.js";
+
+const decimal = /^[0-9]{1,20}$/;
+const maxPeer = 2n ** 64n - 1n;
 
 export const memoryChecks = {
   // Names once.
@@ -28,6 +31,10 @@ export const memoryChecks = {
   // A rule lets NaN pass: it is neither less nor more.
   IncrementCounter: (checker: Checker, { by }: IncrementCounter) => {
     if (Number.isNaN(by)) checker.wrong("by", "is not a number");
+  },
+  // A rule counts digits: not every number of 20 digits has 64 bits.
+  PeerVersion: (checker: Checker, { peer }: PeerVersion) => {
+    if (decimal.test(peer) && BigInt(peer) > maxPeer) checker.wrong("peer", "has more than 64 bits");
   },
   // Rules do not look into JSON.
   InsertArchivalRequest: (checker: Checker, { metadataJson }: InsertArchivalRequest) =>
