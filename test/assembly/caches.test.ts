@@ -99,7 +99,6 @@ describe("the caches of an engine", () => {
       "calibrations",
       "calibrations to be written",
       "capsules",
-      "compaction goals",
       "erasure epochs",
       "finished turns",
       "keys of tools",
@@ -155,12 +154,12 @@ describe("the caches of an engine", () => {
     const watch = new Watch(engine.caches);
     await use(quire, "kept", 10, watch);
     const of = (name: string) => engine.caches.find((cache) => cache.name === name)!.entries;
-    const perSession = ["recent receipts", "compaction goals", "receipts to be written"];
+    const perSession = ["recent receipts", "receipts to be written"];
     await engine.assembly.receipts.flush();
     const before = perSession.map(of);
-    expect(before.slice(0, 2)).toEqual([3, 1]);
+    expect(before[0]).toBe(3);
     await use(quire, "gone", 10, watch);
-    expect(perSession.map(of).slice(0, 2)).toEqual([6, 2]);
+    expect(of("recent receipts")).toBe(6);
     await quire.ledger.deleteSession({ session: "gone" });
     expect(perSession.map(of)).toEqual(before);
   });

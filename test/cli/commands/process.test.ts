@@ -70,7 +70,7 @@ describe("exit codes", () => {
       expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
       expect(wrong.err).toMatch(/^error: /);
     }
-    expect(badFormat.err).toContain("openai, anthropic, pi-jsonl, claude-code-jsonl, quire-jsonl");
+    expect(badFormat.err).toContain("openai, anthropic, pi-jsonl, claude-code-jsonl, swe-agent, quire-jsonl");
   });
 
   it("is 2 for settings that cannot be used, each with what is wrong", async () => {
