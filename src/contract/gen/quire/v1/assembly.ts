@@ -1130,8 +1130,8 @@ export interface TokenBudget {
   /** layers are what each conceptual layer uses; empty in `resolved`. */
   readonly layers: readonly LayerUse[];
   /**
-   * exact says that text is counted with the model's own vocabulary. Otherwise tokens are `vocabulary` counts
-   * times `ratio` and (1 + `margin`), rounded up.
+   * exact says that text is counted with the model's own vocabulary, and that there is nothing but text: no
+   * images or files. Otherwise tokens are `vocabulary` counts times `ratio` and (1 + `margin`), rounded up.
    */
   readonly exact: boolean;
   /** ratio is how many of the model's tokens one counted token is taken for; 1 when exact. */
