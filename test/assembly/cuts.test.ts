@@ -137,6 +137,35 @@ describe("the cut of a session that is assembled for several windows", () => {
     expect((await assemble(3_000)).layer.cutId).toBe(again.layer.cutId);
   });
 
+  test("a limit is the same limit, whoever asks for it: request, session or capsule", async () => {
+    const { quire, engine, assemble, answer } = await deskOf(90);
+    const limit = 3_000;
+    const body = { persona: { corePrompt: "You are Atlas." }, maxContextTokens: limit };
+    await quire.capsules.putCapsule({ name: "atlas", body });
+    const unnamed = { maxContextTokens: undefined };
+    const remember = (maxContextTokens: number) =>
+      quire.ledger.updateSession({ session: "desk", defaults: { maxContextTokens } });
+    const askers = [
+      () => assemble(limit),
+      () => remember(limit).then(() => assemble(limit, unnamed)),
+      // 0 forgets it, so the capsule's holds.
+      () => remember(0).then(() => assemble(limit, unnamed)),
+    ];
+    const cuts = new Set<string>();
+    for (let turn = 0; turn < 45; turn++) {
+      const [first, ...others] = [await askers[0]!(), await askers[1]!(), await askers[2]!()];
+      for (const { layer, history } of others) {
+        expect(layer.cutId, `turn ${turn}`).toBe(first!.layer.cutId);
+        expect(bytesOf(history)).toEqual(bytesOf(first!.history));
+      }
+      cuts.add(first!.layer.compactionId);
+      await answer([first, ...others][turn % askers.length]);
+      const pins = await engine.database.reader.contextPin.findMany();
+      expect(pins).toMatchObject([{ limitTokens: limit }]);
+    }
+    expect(cuts.size).toBeGreaterThan(2);
+  });
+
   test("a compaction by hand binds every window, and the EFFECTIVE view", async () => {
     const { quire, assemble, answer } = await deskOf(90);
     for (let turn = 0; turn < 20; turn++) await answer(turn % 2 === 0 ? await assemble(100_000) : undefined);

@@ -112,7 +112,10 @@ function noticeOf(job: NonNullable<HistoryState["job"]>, outcome: JobOutcome | u
   }
 }
 
-/** Puts a compaction in force that was prepared for this, if it leaves as much room as a cut should. */
+/**
+ * Puts a compaction in force that was prepared for this, if it leaves as much room as a cut should. One that another request for the same
+ * context has put in force already is taken again, so that both get the same history.
+ */
 async function swapIn(
   deps: CompactHistoryDeps,
   resolved: CompactHistoryInput,
@@ -121,7 +124,7 @@ async function swapIn(
 ): Promise<{ readonly row: CompactionRow; readonly window: ThreadWindow } | undefined> {
   const { compactions } = deps.ledger;
   const { goal, goalId, settings, planned } = job!;
-  const prepared = await compactions.prepared(heldBy(thread), goalId);
+  const prepared = await compactions.madeFor(heldBy(thread), goalId);
   if (!prepared || prepared.summarizedTurns < (thread.compaction?.summarizedTurns ?? 0)) return undefined;
   const row = await compactions.find(thread.tenantId, prepared.id);
   if (!row) return undefined;

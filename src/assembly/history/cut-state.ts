@@ -8,7 +8,7 @@ import { isClean, type OtherTokens, otherTokens } from "./history.js";
 import type { HistoryState } from "./read-history.js";
 
 /** What of a resolved request it needs. */
-export type CutStateInput = Pick<ResolvedContext, "modelName" | "pin" | "request" | "role">;
+export type CutStateInput = Pick<ResolvedContext, "capsule" | "modelName" | "pin" | "request" | "role">;
 
 /** What the receipt says of the cut, for the contexts after this one. */
 export function cutState(
@@ -22,7 +22,7 @@ export function cutState(
   const compactionId = compaction?.id ?? "";
   const stays = before !== undefined && before.compactionId === compactionId;
   return {
-    maxContextTokens: pinKey(resolved.modelName, resolved.role, resolved.request).limitTokens,
+    maxContextTokens: pinKey(resolved).limitTokens,
     replay: isClean(resolved) ? HistoryReplay.CLEAN : HistoryReplay.AS_SENT,
     memoryReserve,
     otherTokens: stays ? before.otherTokens : otherTokens(others),

@@ -22,7 +22,7 @@ import { type HistoryDeps, historyRooms, isClean, type OtherTokens, otherTokens 
 import { savedByMarks } from "./pinned-turns.js";
 
 /** What of a resolved request it needs. */
-export type ReadHistoryInput = CutInput & Pick<ResolvedContext, "role">;
+export type ReadHistoryInput = CutInput & Pick<ResolvedContext, "capsule" | "role">;
 
 /** The thread as it can be shown, and whether it should be compacted first. */
 export interface HistoryState {
@@ -83,7 +83,7 @@ function keepsAsMuch(
 
 function wantedFor(resolved: ReadHistoryInput, goal: CompactionGoal): WantedHistory {
   const { compaction: settings } = resolved.settings;
-  const { model, role, replay, limitTokens } = pinKey(resolved.modelName, resolved.role, resolved.request);
+  const { model, role, replay, limitTokens } = pinKey(resolved);
   return {
     goal,
     goalId: goalId({ of: ["context", model, role, replay, limitTokens], goal, settings, instructions: "" }),

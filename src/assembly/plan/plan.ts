@@ -4,6 +4,7 @@ import { BudgetBound } from "../../contract/gen/quire/v1/assembly.js";
 import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { QuireError } from "../../errors/quire-error.js";
+import { type AskedLimit, askedLimit } from "../resolve/asked-limit.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
@@ -32,7 +33,7 @@ export function plan(resolved: PlanInput): ContextPlan {
   const { settings, model, derived } = resolved;
   const named = settings.modelLimits.get(model.name) ?? settings.modelLimits.get(resolved.modelName);
   const own = { ...settings.defaultLimits, ...named };
-  const asked = askedTokens(resolved);
+  const asked = askedLimit(resolved);
   const limits = budgetLimits({
     contextTokens: Math.min(
       own.maxTokens ?? model.entry.contextTokens,
@@ -82,23 +83,7 @@ const bounds = {
   knobs: BudgetBound.INTELLIGENCE_LEVEL,
 } as const;
 
-interface AskedTokens {
-  readonly tokens: number;
-  readonly by: BudgetBound;
-}
-
-/** `max_context_tokens`, from the nearest that sets it. */
-function askedTokens({ capsule, request }: PlanInput): AskedTokens | undefined {
-  const places = [
-    [request.maxContextTokens, BudgetBound.REQUEST],
-    [request.sessionMaxTokens, BudgetBound.SESSION],
-    [capsule.body?.maxContextTokens, BudgetBound.CAPSULE],
-  ] as const;
-  for (const [tokens, by] of places) if (tokens !== undefined) return { tokens, by };
-  return undefined;
-}
-
-function capped({ derived }: PlanInput, available: number, { tokens, by }: AskedTokens): Warning {
+function capped({ derived }: PlanInput, available: number, { tokens, by }: AskedLimit): Warning {
   const place = by.slice("BUDGET_BOUND_".length).toLowerCase();
   const detail = `the capsule's intelligence_level of ${derived.intelligence} allows ${available} tokens, fewer than the ${tokens} of the ${place}'s max_context_tokens`;
   return warning(WarningKind.CONTEXT_CAPPED, detail);

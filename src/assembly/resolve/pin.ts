@@ -1,5 +1,5 @@
 import { HistoryReplay } from "../../contract/gen/quire/v1/assembly.js";
-import type { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
+import type { AgentRole } from "../../domain/agent-role.js";
 import { fromMicroseconds } from "../../domain/clock.js";
 import type { WholeThread } from "../../ledger/effective-thread.js";
 import type { FoundModel } from "../../models/catalogue.js";
@@ -7,6 +7,8 @@ import type { ReceiptDeps } from "../../receipts/deps.js";
 import type { ReceiptCore } from "../../receipts/recent-receipts.js";
 import type { PinRow } from "../../storage/ledger/rows.js";
 import { isOnThread, type PinKey } from "../../storage/ledger/thread-store.js";
+import { type Asking, askedLimit } from "./asked-limit.js";
+import type { SettledRequest } from "./settle-request.js";
 
 /** The context that a session last sent to a model in a role, by replay mode and asked limit, and that a turn of this thread answered. */
 export interface Pin {
@@ -47,13 +49,19 @@ export async function findPin(
   return earlierPin(deps, thread, row);
 }
 
-/** What the session's contexts are pinned by: each window, role and way of replay has a beginning of its own. */
-export function pinKey(model: string, role: string, request: PinnedRequest): PinKey {
-  const replay = request.replay === HistoryReplay.CLEAN ? "clean" : "as_sent";
-  return { model, role, replay, limitTokens: Math.min(request.maxContextTokens ?? 0, mostLimit) };
+/** What of a context its pin is found by. */
+export interface PinnedContext extends Asking {
+  readonly modelName: string;
+  readonly role: AgentRole;
+  readonly request: Asking["request"] & Pick<SettledRequest, "replay">;
 }
 
-type PinnedRequest = Pick<ContextRequest, "replay" | "maxContextTokens">;
+/** What the session's contexts are pinned by: each window, role and way of replay has a beginning of its own. */
+export function pinKey(context: PinnedContext): PinKey {
+  const { modelName: model, role, request } = context;
+  const replay = request.replay === HistoryReplay.CLEAN ? "clean" : "as_sent";
+  return { model, role, replay, limitTokens: Math.min(askedLimit(context)?.tokens ?? 0, mostLimit) };
+}
 
 /** Limits are stored as 32 bits with a sign. */
 const mostLimit = 2 ** 31 - 1;

@@ -120,7 +120,7 @@ export async function resolve(
   const nowMs = deps.clock.now();
   const { texts } = templates;
   const whole = await findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
-  const pin = await findPin(deps, whole, pinKey(modelName, role, request), nowMs);
+  const pin = await findPin(deps, whole, pinKey({ modelName, role, request, capsule }), nowMs);
   const cut = await boundCut(deps.ledger, heldBy(whole), pin?.receipt.cut?.compactionId ?? "", modelName);
   const settled = settledWith(pin, cut?.id ?? "", model);
   const scale = settled?.scale ?? (await deps.calibrator.scaleFor(tenantId, model));

@@ -84,10 +84,10 @@ export class CompactionStore {
     return this.reading(() => first(keepingMost(this.database.sqlReader, of, beforeTokens), isTaken));
   }
 
-  /** The one that was prepared for a goal, keeps least, and waits until it is needed. */
-  async prepared(of: HeldBy, goal: string): Promise<HeldCompaction | undefined> {
-    const waits = (held: HeldCompaction) => held.appliedUs === null && held.goal === goal;
-    return this.reading(() => first(keepingLeast(this.database.sqlReader, of), waits));
+  /** The one that keeps least of those that were made for a goal, whether it is in force or waits until it is needed. */
+  async madeFor(of: HeldBy, goal: string): Promise<HeldCompaction | undefined> {
+    const isFor = (held: HeldCompaction) => held.goal === goal;
+    return this.reading(() => first(keepingLeast(this.database.sqlReader, of), isFor));
   }
 
   /** One that the session has for the same place and goal. */
