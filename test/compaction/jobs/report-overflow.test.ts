@@ -4,6 +4,8 @@ import { TurnStatus } from "../../../src/contract/gen/quire/v1/turn.js";
 import { contextRequest, exactModel, type PartialContext } from "../../assembly/agent.js";
 import { assembleChecked, loop } from "../../assembly/compacted-session.js";
 import { openTestQuire, type TestQuire, testNow } from "../../assembly/engine.js";
+import type { FoldedContext } from "../../assembly/fold.js";
+import { checkReplay } from "../../assembly/keep-rules.js";
 import { compactionsOf, growSession, longSession } from "../../assembly/long-session.js";
 import { assistant, user } from "../../support/messages.js";
 
@@ -104,9 +106,12 @@ describe("ReportOverflow inside a turn", () => {
   test("may happen for each call of a long loop, up to 16 times", async () => {
     const { label, turnId, looped } = await looping(9);
     const reported: string[] = [];
+    const contexts: FoldedContext[] = [];
     let outcome: unknown;
     for (let round = 10; outcome === undefined && round < 300; round += 9) {
-      const { assemblyId } = (await assembleChecked(quire, looped)).completed;
+      const context = await assembleChecked(quire, looped);
+      contexts.push(context);
+      const { assemblyId } = context.completed;
       try {
         reported.push((await report(assemblyId)).compaction!.id);
       } catch (error) {
@@ -118,6 +123,9 @@ describe("ReportOverflow inside a turn", () => {
     expect(outcome).toMatchObject({ ...unrecoverable, metadata: { why: "turn" } });
     expect(new Set(reported).size).toBe(16);
     expect(await compactionsOf(quire, label)).toHaveLength(0);
+    await quire.ledger.completeTurn({ turnId, result: { messages: [assistant("Row 3 it is.")] } });
+    // What was appended since, and the turn's end, change nothing of what was sent.
+    for (const context of contexts) await checkReplay(quire, context);
   });
 
   test("splits the open turn, once", async () => {
