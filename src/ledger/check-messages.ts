@@ -160,8 +160,11 @@ function answer(state: OpenState, kind: OpenItemKind, id: string, field: string)
   if (state.wasSeen(kind, id)) {
     throw QuireError.field("DUPLICATE_ANSWER", field, `${id} is answered before`, named(kind, id));
   }
-  const reason = kind === OpenItemKind.TOOL_CALL ? "ORPHAN_TOOL_RESULT" : "ORPHAN_APPROVAL_ANSWER";
-  throw QuireError.field(reason, field, `${id} is nothing that is open`, named(kind, id));
+  const [reason, what] =
+    kind === OpenItemKind.TOOL_CALL
+      ? (["ORPHAN_TOOL_RESULT", "call"] as const)
+      : (["ORPHAN_APPROVAL_ANSWER", "approval"] as const);
+  throw QuireError.field(reason, field, `no ${what} ${id} is open`, named(kind, id));
 }
 
 /** Whether a turn may end so. A failed one may end anyhow; a completed one gives up what it may. */

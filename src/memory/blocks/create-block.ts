@@ -16,7 +16,7 @@ import type { WriteKey } from "../../storage/stored-answers.js";
 import type { MemoryDeps } from "../deps.js";
 import { applyOperation, mismatch, writeField } from "../document/apply-operation.js";
 import { encodeSchema } from "../memory-codec.js";
-import { actorName, actorOf, isOwn, notAllowed } from "../permissions.js";
+import { type Actor, actorName, actorOf, isOwn, notAllowed } from "../permissions.js";
 import { fieldProblem, readValue } from "../schema/check-value.js";
 import { sectionsOf, textSchema } from "../schema/sections.js";
 import type { BlockDraft } from "./block-draft.js";
@@ -56,7 +56,7 @@ export async function createBlock(
   return deps.writer.write(key, place, (draft) => {
     const permission =
       command.permission === BlockPermission.UNSPECIFIED ? BlockPermission.READ_WRITE : command.permission;
-    if (!isOwn(actor, draft.owner)) throw notAllowed(actor, permission, "admin", place.label);
+    if (!isOwn(actor, draft.owner)) throw othersBlock(actor, permission, place.label);
     if (draft.row) {
       const { ownerName: owner, label } = place;
       const message = `${JSON.stringify(owner)} has a block ${JSON.stringify(label)} already`;
@@ -133,4 +133,9 @@ export function checkDefaults(schema: BlockSchema): void {
         throw mismatch("schema", `the default of the field ${JSON.stringify(field.name)} ${problem}`);
     }
   }
+}
+
+function othersBlock(actor: Actor, permission: BlockPermission, label: string): QuireError {
+  const { reason, metadata } = notAllowed(actor, permission, "admin", label);
+  return new QuireError(reason, "an agent makes blocks of its own only", { metadata });
 }

@@ -3606,9 +3606,9 @@ export const AssemblyServiceDefinition = {
      * deadline allows, never fails the assembly: history is cut instead.
      *
      * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-     * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
-     * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
-     * head).
+     * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
+     * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
+     * not under the session's head, or `render` is for an API that does not serve the model).
      */
     assemble: {
       name: "Assemble",
@@ -3767,9 +3767,9 @@ export const AssemblyServiceService = {
    * deadline allows, never fails the assembly: history is cut instead.
    *
    * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
-   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
-   * head).
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
+   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
+   * not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble: {
     path: "/quire.v1.AssemblyService/Assemble" as const,
@@ -3938,9 +3938,9 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
    * deadline allows, never fails the assembly: history is cut instead.
    *
    * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
-   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
-   * head).
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
+   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
+   * not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble: handleServerStreamingCall<AssembleRequest, AssembleResponse>;
   /**
@@ -4020,9 +4020,9 @@ export interface AssemblyServiceClient extends Client {
    * deadline allows, never fails the assembly: history is cut instead.
    *
    * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; CONTEXT_TOO_LARGE; LANE_EXCEEDED; INVALID_FIELD (no capsule is
-   * known, a worker has no task, a toolset has no workspace, or the active turn is not under the session's
-   * head).
+   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
+   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
+   * not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble(request: AssembleRequest, options?: Partial<CallOptions>): ClientReadableStream<AssembleResponse>;
   assemble(
