@@ -1,4 +1,5 @@
 import { type LoroDoc, LoroList, LoroMap, LoroText } from "loro-crdt";
+import { withChecksum } from "./loro-checksum.js";
 
 /** Updates that no client should send, each made on a copy of a block's document under a peer that the client was given. */
 export type Hostile = (doc: LoroDoc) => Uint8Array;
@@ -72,8 +73,13 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** A good update with some bytes changed, cut or added; sometimes with a checksum that fits again. */
+/** A good update with some bytes changed, cut or added; half of them with a checksum that fits again. */
 export function mutated(update: Uint8Array, random: () => number): Uint8Array {
+  const bytes = damaged(update, random);
+  return random() < 0.5 ? withChecksum(bytes) : bytes;
+}
+
+function damaged(update: Uint8Array, random: () => number): Uint8Array {
   const bytes = Uint8Array.from(update);
   const at = () => Math.floor(random() * bytes.length);
   const kind = random();

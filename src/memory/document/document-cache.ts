@@ -57,7 +57,11 @@ export class DocumentCache {
 
   giveBack(tenantId: string, blockId: string, document: BlockDocument): void {
     this.taken.delete(document);
-    if (!document.isFreed) this.open.set(`${tenantId}/${blockId}`, document);
+    if (document.isFreed) return;
+    const key = `${tenantId}/${blockId}`;
+    this.open.set(key, document);
+    // One that is larger than the whole cache is not kept.
+    if (this.open.peek(key) !== document) document.free();
   }
 
   /** For a document that holds what was not stored: nobody may go on from it. */

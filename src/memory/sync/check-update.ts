@@ -118,19 +118,19 @@ function refuse(why: string): never {
 }
 
 function readMeta(update: Uint8Array) {
-  try {
-    return decodeImportBlobMeta(update, true);
-  } catch {
-    return refuse("it is no Loro update");
-  }
+  return orRefuse("it is no Loro update", () => decodeImportBlobMeta(update, true));
+}
+
+function importInto(doc: LoroDoc, update: Uint8Array) {
+  return orRefuse("it cannot be imported", () => doc.import(update));
 }
 
 /** The library throws texts for what it can tell is wrong, and errors where it fails itself. */
-function importInto(doc: LoroDoc, update: Uint8Array) {
+function orRefuse<T>(why: string, work: () => T): T {
   try {
-    return doc.import(update);
+    return work();
   } catch (error) {
-    if (typeof error === "string") return refuse("it cannot be imported");
+    if (typeof error === "string") return refuse(why);
     throw error;
   }
 }
