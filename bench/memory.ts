@@ -16,6 +16,10 @@ const rounds = 21;
 const agent = (name: string) => ({ kind: "OWNER_KIND_AGENT", name }) as const;
 const setText = (text: string) => ({ operation: { $case: "setText" as const, value: { text } } });
 const append = (text: string) => ({ operation: { $case: "appendText" as const, value: { text } } });
+const stateFields = [
+  { name: "mood", type: "FIELD_TYPE_TEXT" as const },
+  { name: "score", type: "FIELD_TYPE_COUNTER" as const },
+];
 const event = { content: [{ content: { $case: "text" as const, value: { text: "And now?" } } }] };
 
 /** Memory blocks: what they cost a context, to open, to write, to synchronize and to hold. */
@@ -64,33 +68,88 @@ async function contexts(quire: Quire): Promise<Figure[]> {
   return [atMost("a warm context with 50 blocks, against one without", many / none, contextLimit)];
 }
 
-/** GetBlock by an engine that has nothing open. */
+const openedSchema: NonNullable<Parameters<Quire["memory"]["createBlock"]>[0]["schema"]> = {
+  schema: {
+    $case: "composite",
+    value: {
+      sections: [
+        { name: "notes", schema: { $case: "text", value: {} } },
+        { name: "state", schema: { $case: "map", value: { fields: stateFields } } },
+      ],
+    },
+  },
+};
+
+/** The edit of a block of notes and fields: its history grows, what it holds does not. */
+function editOf(at: number, random: () => number) {
+  if (at % 3 === 0) return { section: "notes", ...setText(prose(random, 200)) };
+  const operation =
+    at % 3 === 1
+      ? { $case: "setField" as const, value: { field: "mood", valueJson: JSON.stringify(`mood ${at}`) } }
+      : { $case: "incrementCounter" as const, value: { field: "score", by: 1 } };
+  return { section: "state", operation };
+}
+
+/** GetBlock of blocks whose content is only in their documents, by an engine that keeps none open. */
 async function opening(database: string, quire: Quire): Promise<Figure[]> {
   progress("blocks of 100 and of 10,000 edits");
   const owner = agent("edited");
+  const random = seeded(7);
+  const edit = async (label: string, from: number, to: number) => {
+    for (let at = from; at < to; at += 50) {
+      const ats = Array.from({ length: Math.min(50, to - at) }, (_, more) => at + more);
+      const call = (one: number) => ({ block: { owner, label }, operations: [editOf(one, random)] });
+      await Promise.all(ats.map((one) => quire.memory.updateBlock(call(one))));
+    }
+  };
   for (const [label, edits] of [
     ["short", 100],
     ["long", 10_000],
   ] as const) {
-    await quire.memory.createBlock({
-      block: { owner, label },
-      operations: [setText(label)],
-      charLimit: 100_000,
-    });
-    const edit = (at: number) =>
-      quire.memory.updateBlock({ block: { owner, label }, operations: [append(` ${at}`)] });
-    for (let at = 0; at < edits; at += 100)
-      await Promise.all(Array.from({ length: 100 }, (_, more) => edit(at + more)));
+    await quire.memory.createBlock({ block: { owner, label }, schema: openedSchema });
+    // The creation is a revision, too: the last of these edits folds the snapshot.
+    await edit(label, 1, edits);
   }
-  const sample = (label: string) => async () => {
-    const fresh = await createQuire({ database, logLevel: "silent" });
-    await fresh.memory.listMemoryTools({});
-    const ms = await elapsedMs(() => fresh.memory.getBlock({ block: { owner, label } }));
-    await fresh.close();
-    return ms;
+  const cold = await createQuire({ database, logLevel: "silent" }, { caches: new Caches(0) });
+  const sample = (label: string) => () => elapsedMs(() => cold.memory.getBlock({ block: { owner, label } }));
+  const measure = async () => {
+    for (let at = 0; at < 10; at++) for (const label of ["long", "short"]) await sample(label)();
+    return interleaved(51, { long: sample("long"), short: sample("short") });
   };
-  const { long, short } = await interleaved(9, { long: sample("long"), short: sample("short") });
-  return [atMost("opening a block of 10,000 edits, against one of 100", long / short, openLimit)];
+  const folded = await measure();
+  for (const label of ["short", "long"]) await edit(label, 0, 50);
+  const tailed = await measure();
+  await cold.close();
+  const floor = await importMs(quire, { owner, label: "long" });
+  return [
+    atMost("opening a block of 10,000 edits, against one of 100", folded.long / folded.short, openLimit),
+    { figure: "opening a block of 10,000 edits", value: folded.long, unit: "ms" },
+    { figure: "the library's import of its snapshot", value: floor.snapshot, unit: "ms" },
+    { figure: "opening it with 50 edits behind its snapshot", value: tailed.long, unit: "ms" },
+    { figure: "the library's import of its snapshot and one edit", value: floor.update, unit: "ms" },
+    { figure: "opening a block of 100 edits, and 50 behind its snapshot", value: tailed.short, unit: "ms" },
+  ];
+}
+
+/** What the library takes for the document alone. With the first update that it imports, it reads much of the history. */
+async function importMs(quire: Quire, block: { owner: ReturnType<typeof agent>; label: string }) {
+  const whole = new LoroDoc();
+  whole.import((await quire.memory.syncBlock({ block })).update);
+  const snapshot = whole.export({ mode: "snapshot" });
+  const from = whole.version();
+  // The edit goes on where the server's own ended.
+  whole.setPeerId([...from.toJSON().keys()][0]!);
+  whole.getMap("section:state:fields").set("mood", "glad");
+  whole.commit();
+  const update = whole.export({ mode: "update", from });
+  const sample = (blobs: readonly Uint8Array[]) => () =>
+    elapsedMs(async () => {
+      const doc = new LoroDoc();
+      for (const blob of blobs) doc.import(blob);
+      doc.getText("section:notes:text").toString();
+      doc.free();
+    });
+  return interleaved(51, { snapshot: sample([snapshot]), update: sample([snapshot, update]) });
 }
 
 async function writing(quire: Quire, folder: string): Promise<Figure[]> {

@@ -1,5 +1,6 @@
 import { decodeImportBlobMeta, LoroDoc } from "loro-crdt";
 import { type FieldSchema, FieldType, type Json, type PlainSchema } from "../../domain/memory.js";
+import { importTail } from "../document/block-document.js";
 import { readSection, type SectionContent, sortedKeys } from "../document/content.js";
 import {
   counterRoot,
@@ -59,7 +60,7 @@ export function checkUpdate(input: UpdateToCheck): CheckedUpdate {
     if (meta.mode !== "update") return refusal(`it is a ${meta.mode}, not an update`);
     if (meta.changeNum > mostChanges) return refusal(`it has more than ${mostChanges} changes`);
     if (input.snapshot.length > 0) doc.import(input.snapshot);
-    if (input.tail.length > 0) doc.importBatch(input.tail as Uint8Array[]);
+    importTail(doc, input.tail);
     const sections = sectionsOf(decodeSchema(input.schema));
     const before = sections.map((section) => readSection(doc, section));
     const { success, pending } = importInto(doc, input.update);
