@@ -19,8 +19,17 @@ afterAll(() => server?.stop());
 
 const at = () => ["--address", server.address] as const;
 const formats = ["anthropic", "openai-responses", "openai-chat", "gemini"] as const;
-const rendering = (...args: readonly string[]) =>
-  ["assemble", "helper", "--capsule", "helper", "--message", "hello", ...args, ...at()] as const;
+/** Models that the formats' APIs serve, where it is not the agent's own. */
+const models: Readonly<Record<string, string>> = {
+  anthropic: "claude-opus-5",
+  gemini: "gemini-3.1-pro-preview",
+};
+
+function rendering(...args: readonly string[]): readonly string[] {
+  const model = args.map((arg) => models[arg]).find((name) => name !== undefined);
+  const named = model === undefined ? [] : ["--model", model];
+  return ["assemble", "helper", "--capsule", "helper", "--message", "hello", ...named, ...args, ...at()];
+}
 
 function fileOf(content: string): string {
   const file = join(tempFolder(), "body.json");
@@ -36,7 +45,10 @@ describe("quire assemble --render", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(out)).toBeTypeOf("object");
     const validated = await runCli("validate", format, fileOf(out), ...at());
-    expect(validated).toMatchObject({ code: 0, out: `fine: ${out.length} bytes that ${format} takes\n` });
+    expect(validated).toMatchObject({
+      code: 0,
+      out: `fine: ${out.length.toLocaleString("en-US")} bytes that ${format} takes\n`,
+    });
   });
 
   it("writes the same with --json and to a file that is -, and nothing more", async () => {

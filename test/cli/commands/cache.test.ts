@@ -93,7 +93,7 @@ describe("quire assemble and quire receipt", () => {
     const { out } = await assemble();
     expect(out).toMatch(/^cache +[\d,]+ tokens read, 0 written, \d+ fresh: \d\d % from the cache$/m);
     expect(out).toMatch(/^ {11}█+░+$/m);
-    expect(out).toMatch(/^ +costs as 1,\d+ input tokens, instead of 2,\d+: \d\d %$/m);
+    expect(out).toMatch(/^ +costs as 1,\d+ input tokens, instead of 2,\d+: \d\d %, \$0\.00\d\d$/m);
     expect(out).toMatch(/^prefix +goes on where the context before ended\n +context before: [0-9a-f-]{36}$/m);
     const id = /^receipt +(\S+)$/m.exec(out)![1]!;
     const receipt = await runCli("receipt", id, ...at());

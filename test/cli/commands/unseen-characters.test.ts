@@ -36,7 +36,10 @@ beforeAll(async () => {
     await call(ledger, ledger.recordTurn, RecordTurnRequest.fromPartial({ session, messages, details }));
   }
   const file = join(folder, "capsule.json");
-  writeFileSync(file, JSON.stringify({ persona: { corePrompt: `You are ${hostile}.` } }));
+  writeFileSync(
+    file,
+    JSON.stringify({ persona: { corePrompt: `You are ${hostile}.`, model: { model: "gpt-4o" } } }),
+  );
   expect(await piped("capsule", "put", label, file)).toMatchObject({ code: 0 });
   expect(await piped("capsule", "put", "plain", file)).toMatchObject({ code: 0 });
 });
@@ -57,7 +60,7 @@ const commands = (): readonly (readonly string[])[] => [
   ["capsule", "show", label],
   assembling,
   [...assembling, "--show", "system,history,current"],
-  [...assembling, "--render", "anthropic"],
+  [...assembling, "--render", "openai-chat"],
   ["cache", "plain"],
 ];
 
