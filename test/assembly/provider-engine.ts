@@ -34,7 +34,7 @@ export const tools: DeepPartial<Tool>[] = ["search", "fs/read.file"].map((name) 
 
 /** The whole of an engine: it posts what Quire renders, hands back what comes, and runs the tools that it is told to run. */
 export class Engine {
-  private head = "";
+  private head: string;
   /** What the provider counted for the first call of the last turn. */
   firstTokens = 0;
   /** The names of the tools that were run. */
@@ -44,7 +44,11 @@ export class Engine {
     private readonly quire: Quire,
     private readonly session: string,
     private readonly settings: { readonly maxContextTokens?: number } = {},
-  ) {}
+    /** Where the session goes on, if it has turns. */
+    head = "",
+  ) {
+    this.head = head;
+  }
 
   /** One turn: the user's words, and calls until there are none. Gives the number of model calls. */
   async turn(served: Served, words: string, runTool: (name: string) => string): Promise<number> {

@@ -36,7 +36,7 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
     const defaults = {
       capsule: "atlas",
       role: AgentRole.WORKER,
-      scope: { capabilities: ["hotels"] },
+      scope: { capabilities: ["hotels"], all: false },
       tools: { tools: [tool] },
     };
     expect(session!.defaults).toEqual(defaults);

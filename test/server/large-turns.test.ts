@@ -13,12 +13,12 @@ import { rawBatches, rawResponses } from "./raw-history.js";
 
 const batchBytes = 64 * 1024;
 
-/** A picture, whose tokens are not counted, in a message of about so many bytes. */
-function picture(index: number, bytes: number): Message {
-  const source = { $case: "data" as const, value: Buffer.alloc(bytes, index) };
+/** A provider's own data, whose tokens are not counted, in a message of about so many bytes. */
+function opaque(index: number, bytes: number): Message {
+  const data = Buffer.alloc(bytes, index);
   return Message.create({
     role: index % 2 === 0 ? MessageRole.USER : MessageRole.ASSISTANT,
-    parts: [{ content: { $case: "image", value: { source, mediaType: "image/png" } } }],
+    parts: [{ content: { $case: "opaque", value: { provider: "openai", kind: "reasoning", data } } }],
   });
 }
 
@@ -34,7 +34,7 @@ test("a client with default limits reads a turn of 20 MB, through Assemble and S
   await quire.ledger.createSession({ label: "heavy" });
   // One row of storage: many messages of a third of a batch, and one that is larger than a batch.
   const messages = Array.from({ length: 1_000 }, (_, index) =>
-    picture(index, index === 500 ? 200_000 : 20_000),
+    opaque(index, index === 500 ? 200_000 : 20_000),
   );
   await quire.ledger.recordTurn({ session: "heavy", messages });
 

@@ -17,12 +17,14 @@ describe("quire models", () => {
     const { code, out, err } = await models();
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(
-      /^MODEL +PROVIDER +WINDOW +OUTPUT +TOKENS +RATIO +MARGIN +EVIDENCE +CACHE +MINIMUM +TTL$/m,
+      /^MODEL +PROVIDER +WINDOW +OUTPUT +TOKENS +RATIO +MARGIN +EVIDENCE +CACHE +MINIMUM +TTL +INPUT +OUT +ASSUMED$/m,
     );
     expect(out).toMatch(
-      /^claude-haiku-4-5 +anthropic +200,000 +64,000 +estimated +1\.250 +15\.0 % +0 +breakpoints +4,096 +5 min$/m,
+      /^claude-haiku-4-5 +anthropic +200,000 +64,000 +estimated +1\.250 +15\.0 % +0 +breakpoints +4,096 +5 min +1 +5 +-$/m,
     );
-    expect(out).toMatch(/^gpt-4o +openai +128,000 +[\d,]+ +exact +- +- +- +prefix +1,024 +\d+ min$/m);
+    expect(out).toMatch(
+      /^gpt-4o +openai +128,000 +[\d,]+ +exact +- +- +- +prefix +1,024 +\d+ min +2\.5 +10 +-$/m,
+    );
     const names = [...out.matchAll(/^([a-z][\w.-]*)/gm)].map(([, name]) => name);
     expect(names).toEqual(names.toSorted());
   });
