@@ -95,18 +95,20 @@ describe.each(bothDatabases(postgres))("on $name", ({ isMissing, open }) => {
     const { quire, engine } = await open();
     const random = new Random(seed + 2);
     let head = await longSession(quire, "race", 2);
-    const context = tightContext("race", 3 * oneTurnRoom, { keepTurns: 1, softThreshold: 0.3 });
+    const context = tightContext("race", 3 * oneTurnRoom, { keepTurns: 1, softThreshold: 0.7 });
     let prepared = 0;
     for (let round = 0; round < 150; round++) {
-      const { finished } = await assembled(quire.assembly.assemble({ context }));
+      const { resolved, finished } = await assembled(quire.assembly.assemble({ context }));
       if (finished?.trigger === "COMPACTION_TRIGGER_BACKGROUND") prepared++;
-      // The first of the two turns begins a preparation, and the second is written while it is made.
-      for (let turn = 3 + 2 * round; turn < 5 + 2 * round; turn++) {
+      // The first of the two turns answers the context and begins a preparation, and the second is written while it is made.
+      const first = 3 + 2 * round;
+      for (const turn of [first, first + 1]) {
         await lag(random);
         const recorded = await quire.ledger.recordTurn({
           session: "race",
           parentTurnId: head,
           messages: plainTurn(turn),
+          ...(turn === first ? { assemblyId: resolved.assemblyId } : {}),
         });
         expect(recorded).toMatchObject({ branched: false, headTurnId: recorded.turn!.id });
         head = recorded.turn!.id;
