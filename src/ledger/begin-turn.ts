@@ -1,7 +1,6 @@
 import type { Message } from "../domain/message.js";
-import { emptyTurnDetails, type Turn, type TurnDetails } from "../domain/turn.js";
+import type { Turn } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
-import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
@@ -12,22 +11,16 @@ import {
   locate,
   messageRow,
   type NewTurn,
-  newTurn,
   pinOf,
-  settleParent,
-  stateUnder,
+  startTurn,
   warningsOf,
   withMessages,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
 export interface BeginTurn extends NewTurn, Answered {
-  readonly details: TurnDetails | undefined;
   readonly messages: readonly Message[];
-  readonly abandonOpenItems: boolean;
-  /** The assembly that the turn says it answers to. */
-  readonly assemblyId?: string | undefined;
-  /** That assembly, where it is known. */
+  /** The assembly that it answers to, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
   /** What the caller should know of the turn. */
   readonly warnings?: readonly Warning[] | undefined;
@@ -56,21 +49,8 @@ export async function beginTurn(
     signal,
     target: { kind: "session", session: command.session, parentTurnId: command.parentTurnId },
     plan: (found) => {
-      const { session, parent } = found;
-      if (!session) throw sessionNotFound(command.session);
-      const parentTurnId = settleParent(found, session, command);
-      const state = stateUnder(parent, command.abandonOpenItems);
+      const { turn: begun, state } = startTurn(found, command, key.tenantId, turnId, draft.nowUs);
       extendState(state, located);
-      const details = command.details ?? emptyTurnDetails;
-      const begun = newTurn(
-        key.tenantId,
-        turnId,
-        session.id,
-        parentTurnId,
-        details,
-        draft.nowUs,
-        command.assemblyId ?? "",
-      );
       const turn = withMessages(begun, draft, state);
       return {
         turn,

@@ -1,7 +1,6 @@
 import { HeadMoveCause } from "../domain/session.js";
-import { type AgentResult, emptyTurnDetails, type ReadAnswer, TurnStatus } from "../domain/turn.js";
+import { type AgentResult, type ReadAnswer, TurnStatus } from "../domain/turn.js";
 import { QuireError } from "../errors/quire-error.js";
-import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { TurnChange, TurnState } from "../storage/ledger/write-turns.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { BeginTurn, BegunTurn } from "./begin-turn.js";
@@ -13,11 +12,9 @@ import {
   draftMessages,
   locate,
   messageRow,
-  newTurn,
   pinOf,
   placeTurn,
-  settleParent,
-  stateUnder,
+  startTurn,
   warningsOf,
   withMessages,
   withResult,
@@ -59,23 +56,10 @@ export async function recordTurn(
   const read = readAnswer(draft, command);
 
   const plan = (found: TurnState): TurnChange<RecordedTurn> => {
-    const { session, parent } = found;
-    if (!session) throw sessionNotFound(command.session);
-    const parentTurnId = settleParent(found, session, command);
-    const state = stateUnder(parent, command.abandonOpenItems);
+    const { session, turn: begun, state } = startTurn(found, command, key.tenantId, turnId, draft.nowUs);
     extendState(state, draft.located);
     const status = endOf(command.status, command, state);
     checkEnd(state, status, located.at(-1)!.field);
-    const details = command.details ?? emptyTurnDetails;
-    const begun = newTurn(
-      key.tenantId,
-      turnId,
-      session.id,
-      parentTurnId,
-      details,
-      draft.nowUs,
-      command.assemblyId ?? "",
-    );
     const warnings = warningsOf(begun, command);
     const wire = messageRow(draft, begun, 0, state)!;
     const reported = reportedCalls(command.result ?? {}, command);

@@ -2,7 +2,7 @@ import { fromMicroseconds, type Ids, toMicroseconds } from "../domain/clock.js";
 import { chainHash, sha256 } from "../domain/hash.js";
 import { type Message, MessageRole } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
-import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
+import { type AgentResult, emptyTurnDetails, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
 import type {
@@ -14,6 +14,7 @@ import type {
   SessionHead,
   TurnRow,
 } from "../storage/ledger/rows.js";
+import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { TurnState } from "../storage/ledger/write-turns.js";
 import { type EncodedMessages, encodeMessages } from "../thread/message-codec.js";
 import { MessageFlag } from "../thread/message-index.js";
@@ -42,12 +43,16 @@ export interface MessageDraft {
   readonly bytes: number;
 }
 
-/** Where a new turn goes. */
+/** Where a new turn goes, and how it begins. */
 export interface NewTurn {
   readonly session: string;
   /** Undefined for whatever the session's head is; empty for none. */
   readonly parentTurnId?: string | undefined;
   readonly onHeadMoved: OnHeadMoved;
+  readonly details: TurnDetails | undefined;
+  readonly abandonOpenItems: boolean;
+  /** The assembly that the turn says it answers to. */
+  readonly assemblyId?: string | undefined;
 }
 
 export function locate(messages: readonly Message[], field: string): LocatedMessage[] {
@@ -106,14 +111,37 @@ export function messageRow(
 }
 
 /** A turn that has just begun, without messages. */
-export function newTurn(
+export interface StartedTurn {
+  readonly session: SessionHead;
+  readonly turn: TurnRow;
+  /** What its parent leaves open. */
+  readonly state: OpenState;
+}
+
+/** Starts a turn under its parent, or refuses: inside the transaction, so nothing that it looked at can change. */
+export function startTurn(
+  found: TurnState,
+  command: NewTurn,
+  tenantId: string,
+  id: string,
+  createdUs: bigint,
+): StartedTurn {
+  const { session, parent } = found;
+  if (!session) throw sessionNotFound(command.session);
+  const parentTurnId = settleParent(found, session, command);
+  const { details = emptyTurnDetails, assemblyId } = command;
+  const turn = newTurn(tenantId, id, session.id, parentTurnId, details, createdUs, assemblyId);
+  return { session, turn, state: stateUnder(parent, command.abandonOpenItems) };
+}
+
+function newTurn(
   tenantId: string,
   id: string,
   sessionId: string,
   parentTurnId: string,
   details: TurnDetails,
   createdUs: bigint,
-  assemblyId: string,
+  assemblyId: string | undefined,
 ): TurnRow {
   return {
     tenantId,
@@ -303,7 +331,7 @@ export function placeTurn(
 }
 
 /** The parent of a new turn: there, finished, and the session's head, unless a branch will do. */
-export function settleParent(
+function settleParent(
   state: Pick<TurnState, "parent">,
   session: SessionHead,
   { parentTurnId = session.headTurnId ?? "", onHeadMoved }: Pick<NewTurn, "parentTurnId" | "onHeadMoved">,
