@@ -12,6 +12,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     maxWorkers: 2,
+    // Files of one worker share what they import: to load it for each of them took as long as a third of the tests.
+    isolate: false,
     // TypeScript that is generated at test time, by test/support/parity.
     server: { deps: { inline: [/\.cache\/parity-client\//] } },
   },
