@@ -7,6 +7,7 @@ export default defineConfig({
       "test/long/**/*.test.ts",
       // With more seeds and data than `npm test` has time for.
       "test/model/ledger.model.test.ts",
+      "test/model/leases.test.ts",
       "test/assembly/tau-bench.test.ts",
     ],
     env: { QUIRE_MODEL_SEEDS: "1,2,3,4,5,6,7,8", QUIRE_EVERY_TRAJECTORY: "1" },

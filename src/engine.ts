@@ -106,6 +106,7 @@ export async function openEngine(
     onWatchFailure,
     caches,
     clock,
+    timers,
     ids,
   });
   const capsules = createCapsules({ database, knobTable, caches, clock, ids });

@@ -1,4 +1,5 @@
 import type { AgentRole } from "./agent-role.js";
+import type { Lease } from "./lease.js";
 import type { Tool } from "./workspace.js";
 
 export const TaskStatus = {
@@ -18,6 +19,7 @@ export const HeadMoveCause = {
   COMPLETED: "HEAD_MOVE_CAUSE_COMPLETED",
   FORKED: "HEAD_MOVE_CAUSE_FORKED",
   MOVED: "HEAD_MOVE_CAUSE_MOVED",
+  INTERRUPTED: "HEAD_MOVE_CAUSE_INTERRUPTED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 export type HeadMoveCause = (typeof HeadMoveCause)[keyof typeof HeadMoveCause];
@@ -75,6 +77,7 @@ export interface Session {
   readonly updateTime: Date | undefined;
   readonly defaults: SessionDefaults | undefined;
   readonly reportedLimits: readonly ReportedLimit[];
+  readonly lease: Lease | undefined;
 }
 
 /** How much a model takes, as its provider said. */

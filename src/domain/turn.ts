@@ -96,6 +96,7 @@ export interface Turn {
   readonly assemblyId: string;
   readonly modelCallCount: number;
   readonly modelCalls: readonly ModelCall[];
+  readonly interruptedByTurnId: string;
 }
 
 /** What was read from a provider's response. */

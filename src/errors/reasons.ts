@@ -61,6 +61,9 @@ export const reasons = [
   "ARCHIVAL_NOT_FOUND",
   "UPDATE_REFUSED",
   "RESPONSE_TOO_LARGE",
+  "SESSION_BUSY",
+  "INTERRUPTED",
+  "LEASE_LOST",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

@@ -35,11 +35,15 @@ function bindOne(calls: RunningCalls, rpc: Rpc): Call<unknown, unknown> | Stream
     rpc.validate(request);
     return request;
   };
-  const contextOf = (signal: AbortSignal) => ({ tenantId: defaultTenantId, signal });
+  const contextOf = (signal: AbortSignal, stepAside = () => signal) => ({
+    tenantId: defaultTenantId,
+    signal,
+    stepAside,
+  });
   if (rpc.kind === "unary") {
     return (given, options = {}) =>
-      calls.answer(options.signal, async (signal) =>
-        asMessage(method, await rpc.handle(open(given), contextOf(signal))),
+      calls.answer(options.signal, async (signal, stepAside) =>
+        asMessage(method, await rpc.handle(open(given), contextOf(signal, stepAside))),
       );
   }
   return (given, options = {}) =>

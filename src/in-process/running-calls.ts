@@ -17,16 +17,26 @@ export class RunningCalls {
   }
 
   /** One answer. It is not waited for any longer than the caller's signal says. */
-  async answer<T>(given: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async answer<T>(
+    given: AbortSignal | undefined,
+    work: (signal: AbortSignal, stepAside: () => AbortSignal) => Promise<T>,
+  ): Promise<T> {
     this.requireOpen();
     const { signal, release } = follow([given]);
+    // What waits for others ends when the engine is closed.
+    let aside: ReturnType<typeof follow> | undefined;
+    const stepAside = () => {
+      aside ??= follow([given, this.closing.signal]);
+      return aside.signal;
+    };
     try {
       signal.throwIfAborted();
-      return await untilAborted(this.running.track(work(signal)), signal);
+      return await untilAborted(this.running.track(work(signal, stepAside)), signal);
     } catch (thrown) {
       throw failureOf(thrown, signal);
     } finally {
       release();
+      aside?.release();
       await this.breaks.nextIfDue();
     }
   }

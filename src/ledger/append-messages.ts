@@ -1,12 +1,15 @@
 import type { Message } from "../domain/message.js";
-import type { ReadAnswer, TokenUsage } from "../domain/turn.js";
+import type { ReadAnswer, TokenUsage, TurnDetails } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
+import type { LockedSession } from "../storage/ledger/lock-sessions.js";
+import type { SessionLease } from "../storage/ledger/rows.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { OpenState } from "../thread/open-state.js";
 import type { BegunTurn } from "./begin-turn.js";
 import { extendState } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { leaseUntil } from "./lease.js";
 import { type Answered, readAnswer, withAnswered, withCallIds } from "./model-answer.js";
 import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
@@ -17,6 +20,7 @@ import {
   messageRow,
   pinOf,
   warningsOf,
+  withAssembly,
   withMessages,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
@@ -31,12 +35,22 @@ export interface AppendMessages extends Answered {
   readonly assemblyId?: string | undefined;
   /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What is known of the turn by that assembly, if it is the turn's first. */
+  readonly details?: TurnDetails | undefined;
   /** What the caller should know of them. */
   readonly warnings?: readonly Warning[] | undefined;
 }
 
 export interface AppendedMessages extends BegunTurn {
   readonly answer: ReadAnswer | undefined;
+}
+
+/** The session's lease, if the turn has it, for its whole time again. */
+function renewed(session: LockedSession | undefined, turnId: string): SessionLease | undefined {
+  if (!session || session.leaseTurnId !== turnId) return undefined;
+  const { nowUs, leaseTurnId, leaseSeconds, leaseHolder } = session;
+  const leaseExpiresUs = leaseUntil(nowUs, leaseSeconds!);
+  return { leaseTurnId, leaseExpiresUs, leaseSeconds, leaseHolder };
 }
 
 /** Adds messages to an open turn. */
@@ -55,7 +69,7 @@ export async function appendMessages(
     signal,
     target: { kind: "turn", turnId: command.turnId, withMessages: false },
     plan: (found) => {
-      const before = requireOpen(found.turn, command.turnId);
+      const before = withAssembly(requireOpen(found.turn, command.turnId), command);
       const { expectedMessageCount } = command;
       if (expectedMessageCount !== undefined && expectedMessageCount !== before.messageCount) {
         throw new QuireError(
@@ -73,6 +87,7 @@ export async function appendMessages(
         turn,
         calls,
         messages: messageRow(draft, turn, before.messageCount, state),
+        lease: renewed(found.session, turn.id),
         pin: pinOf(turn, command.assembly),
         answer: {
           turn: viewTurn(turn),

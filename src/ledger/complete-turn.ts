@@ -1,8 +1,8 @@
 import { HeadMoveCause, OnHeadMoved } from "../domain/session.js";
-import { type AgentResult, TurnStatus } from "../domain/turn.js";
+import { type AgentResult, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import type { Warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
+import { noLease, type ParentTurn, type SessionHead, type TurnRow } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { OpenState } from "../thread/open-state.js";
@@ -21,6 +21,7 @@ import {
   pinOf,
   placeTurn,
   warningsOf,
+  withAssembly,
   withMessages,
   withResult,
 } from "./turn-draft.js";
@@ -35,6 +36,8 @@ export interface CompleteTurn extends Answered {
   readonly assemblyId?: string | undefined;
   /** That assembly, where it is known. */
   readonly assembly?: AnsweredAssembly | undefined;
+  /** What is known of the turn by that assembly, if it is the turn's first. */
+  readonly details?: TurnDetails | undefined;
   /** What the caller should know of the turn. */
   readonly warnings?: readonly Warning[] | undefined;
 }
@@ -60,7 +63,7 @@ export async function completeTurn(
       atHead: command.onHeadMoved === OnHeadMoved.APPEND && command.status !== TurnStatus.FAILED,
     },
     plan: (found) => {
-      const open = requireOpen(found.turn, command.turnId);
+      const open = withAssembly(requireOpen(found.turn, command.turnId), command);
       const { session } = found;
       if (!session) throw sessionNotFound(open.sessionId);
       const state = OpenState.parse(open.openStateJson);
@@ -89,9 +92,10 @@ export async function completeTurn(
           warnings,
           answer: read,
         };
-        return { turn: ended, messages: added, calls, answer };
+        const lease = session.leaseTurnId === ended.id ? noLease : undefined;
+        return { turn: ended, messages: added, calls, lease, answer };
       }
-      const { turn, branch, headMove, branched } = placeTurn(
+      const { turn, branch, headMove, branched, lease } = placeTurn(
         ended,
         session,
         found,
@@ -106,6 +110,7 @@ export async function completeTurn(
         reparented: before.parentTurnId !== open.parentTurnId,
         branch,
         headMove,
+        lease,
         pin: pinOf(turn, command.assembly),
         answer: {
           turn: viewTurn(turn),

@@ -1,7 +1,7 @@
 import { AgentRole } from "../domain/agent-role.js";
 import { toMicroseconds } from "../domain/clock.js";
 import { type SessionDefaults, type SubAgentLink, TaskStatus } from "../domain/session.js";
-import type { SessionRow } from "../storage/ledger/rows.js";
+import { noLease, type SessionRow } from "../storage/ledger/rows.js";
 import type { SessionTransaction } from "../storage/ledger/session-store.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import type { LedgerDeps } from "./deps.js";
@@ -47,6 +47,7 @@ export function newSession(deps: LedgerDeps, tenantId: string, label: string, no
     taskStatus: null,
     ...noColumns,
     reportedLimitsJson: null,
+    ...noLease,
     createdUs: nowUs,
     updatedUs: nowUs,
   };

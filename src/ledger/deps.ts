@@ -4,6 +4,7 @@ import type { SessionStore } from "../storage/ledger/session-store.js";
 import type { ThreadStore } from "../storage/ledger/thread-store.js";
 import type { TurnWriter } from "../storage/ledger/write-turns.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import type { LeaseLines } from "./lease-lines.js";
 import type { SessionWatches } from "./session-watches.js";
 import type { TurnCache } from "./turn-cache.js";
 
@@ -15,6 +16,7 @@ export interface LedgerDeps {
   readonly writer: TurnWriter;
   readonly cache: TurnCache;
   readonly watches: SessionWatches;
+  readonly leases: LeaseLines;
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -1,5 +1,5 @@
 import { Caches } from "../domain/caches.js";
-import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
+import { type Clock, type Ids, systemClock, systemIds, systemTimers, type Timers } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { CompactionStore } from "../storage/ledger/compaction-store.js";
 import { HeadLog } from "../storage/ledger/head-log.js";
@@ -8,6 +8,7 @@ import { ThreadStore } from "../storage/ledger/thread-store.js";
 import { TurnWriter } from "../storage/ledger/write-turns.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { LedgerDeps } from "./deps.js";
+import { LeaseLines } from "./lease-lines.js";
 import { SessionWatches } from "./session-watches.js";
 import { TurnCache } from "./turn-cache.js";
 
@@ -20,6 +21,7 @@ export interface LedgerOptions {
   readonly onWatchFailure?: (error: unknown) => void;
   readonly caches?: Caches;
   readonly clock?: Clock;
+  readonly timers?: Timers;
   readonly ids?: Ids;
 }
 
@@ -27,13 +29,16 @@ export interface LedgerOptions {
 export function createLedger(options: LedgerOptions): LedgerDeps {
   const { watchPollMs: pollMs, onWatchFailure: onFailure = () => {}, caches = new Caches() } = options;
   const threads = new ThreadStore(options.database, caches);
+  const sessions = new SessionStore(options.database);
+  const watches = new SessionWatches(new HeadLog(options.database), { pollMs, onFailure });
   return {
     threads,
-    sessions: new SessionStore(options.database),
+    sessions,
     compactions: new CompactionStore(options.database),
     writer: new TurnWriter(options.database),
     cache: new TurnCache(threads, options.historyCacheBytes, caches),
-    watches: new SessionWatches(new HeadLog(options.database), { pollMs, onFailure }),
+    watches,
+    leases: new LeaseLines(sessions, watches, options.timers ?? systemTimers),
     counter: options.counter,
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,

@@ -11,6 +11,13 @@ export function requireOpen(turn: TurnRow | undefined, turnId: string): TurnRow 
   if (!turn) throw turnNotFound(turnId);
   if (turn.status !== TurnStatus.OPEN) {
     const status = turn.status.replace("TURN_STATUS_", "");
+    if (turn.interruptedByTurnId !== null) {
+      throw new QuireError(
+        "INTERRUPTED",
+        `the turn ${turn.interruptedByTurnId} took the session and ended this one, which is ${status}`,
+        { metadata: { turn_id: turnId, by_turn_id: turn.interruptedByTurnId, status } },
+      );
+    }
     throw new QuireError("TURN_NOT_OPEN", `the turn is ${status}: only an open turn can be written to`, {
       metadata: { turn_id: turnId, status },
     });

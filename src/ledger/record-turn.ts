@@ -85,7 +85,7 @@ export async function recordTurn(
         },
       };
     }
-    const { turn, branch, headMove, branched } = placeTurn(
+    const { turn, branch, headMove, branched, lease } = placeTurn(
       ended,
       session,
       found,
@@ -98,6 +98,7 @@ export async function recordTurn(
       calls,
       branch,
       headMove,
+      lease,
       pin: headMove && pinOf(turn, command.assembly),
       answer: {
         turn: viewTurn(turn),

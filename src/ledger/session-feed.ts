@@ -1,4 +1,5 @@
 import type { HeadMove } from "../domain/session.js";
+import type { SessionLease } from "../storage/ledger/rows.js";
 
 /** How many moves a feed holds for its watchers. Who needs older ones reads the log. */
 export const maxTail = 32;
@@ -14,7 +15,13 @@ export class SessionFeed {
     readonly tenantId: string,
     readonly sessionId: string,
     public sequence: number,
+    /** As it was last seen, but for renewals. */
+    public lease: SessionLease,
   ) {}
+
+  get leaseTurnId(): string | null {
+    return this.lease.leaseTurnId;
+  }
 
   /** The log is known up to `sequence`; the moves since are given, or too many to be held. */
   advance(sequence: number, moves: readonly HeadMove[]): void {

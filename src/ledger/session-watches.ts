@@ -1,5 +1,6 @@
 import type { HeadMove } from "../domain/session.js";
 import type { HeadLog } from "../storage/ledger/head-log.js";
+import type { SessionLease } from "../storage/ledger/rows.js";
 import { WatchPoll } from "../storage/watch-poll.js";
 import { limitReached, limits } from "./limits.js";
 import { maxTail, SessionFeed } from "./session-feed.js";
@@ -15,7 +16,7 @@ export interface SessionWatchesOptions {
 }
 
 /** A session to watch, as it was just read. */
-export interface WatchedSession {
+export interface WatchedSession extends SessionLease {
   readonly tenantId: string;
   readonly id: string;
   readonly label: string;
@@ -26,6 +27,16 @@ export interface WatchedSession {
 const maxMovesRead = 1_000;
 /** Feeds that hold moves at the same time; beyond that watchers read the log. */
 const maxTails = 1_000;
+
+function feedOf(session: WatchedSession): SessionFeed {
+  const { tenantId, id, headSequence, leaseTurnId, leaseExpiresUs, leaseSeconds, leaseHolder } = session;
+  return new SessionFeed(tenantId, id, headSequence, {
+    leaseTurnId,
+    leaseExpiresUs,
+    leaseSeconds,
+    leaseHolder,
+  });
+}
 
 const keyOf = (tenantId: string, sessionId: string) => `${tenantId}/${sessionId}`;
 
@@ -60,7 +71,7 @@ export class SessionWatches {
     return { sessions: feeds.size, watchers, due: due.size, tails: tails.size, wakes: wakes.length };
   }
 
-  /** Says that a session's head may have moved, or that it is gone. */
+  /** Says that a session's head or lease may have changed, or that it is gone. */
   moved(tenantId: string, sessionId: string): void {
     const feed = this.feeds.get(keyOf(tenantId, sessionId));
     if (feed) this.lookAt(feed);
@@ -69,7 +80,7 @@ export class SessionWatches {
   /** Watches until it is closed. Whatever is committed after the session was read wakes the watch. */
   open(session: WatchedSession, signal: AbortSignal | undefined): SessionWatch {
     const key = keyOf(session.tenantId, session.id);
-    const feed = this.feeds.get(key) ?? new SessionFeed(session.tenantId, session.id, session.headSequence);
+    const feed = this.feeds.get(key) ?? feedOf(session);
     const { watchers: max = limits.watchers, serverWatchers = limits.server_watchers } = this.options;
     if (feed.watchers.size >= max) throw limitReached("watchers", max, session.label);
     if (this.watchers >= serverWatchers) throw limitReached("server_watchers", serverWatchers, session.label);
@@ -148,14 +159,15 @@ export class SessionWatches {
   private async advance(feeds: readonly SessionFeed[]): Promise<void> {
     if (feeds.length === 0) return;
     const behind: { readonly after: SessionFeed; readonly upTo: number }[] = [];
-    for (const { tenantId, sessionId, sequence } of await this.log.findMoved(feeds)) {
+    for (const { tenantId, sessionId, sequence, lease } of await this.log.findChanged(feeds)) {
       const feed = this.feeds.get(keyOf(tenantId, sessionId));
       if (!feed) continue;
-      if (sequence === null) {
-        feed.isDeleted = true;
-        this.wake(feed);
-      } else if (sequence > feed.sequence) {
+      feed.lease = lease;
+      if (sequence !== null && sequence > feed.sequence) {
         behind.push({ after: feed, upTo: sequence });
+      } else {
+        feed.isDeleted = sequence === null;
+        this.wake(feed);
       }
     }
     const isNear = ({ after, upTo }: (typeof behind)[number]) => upTo - after.sequence <= maxTail;

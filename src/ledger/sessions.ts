@@ -2,12 +2,13 @@ import { looksLikeUuid, toMicroseconds } from "../domain/clock.js";
 import { HeadMoveCause, type Session, type SessionDefaults, TaskStatus } from "../domain/session.js";
 import { QuireError } from "../errors/quire-error.js";
 import type { MetadataFilter, StoredSession } from "../storage/ledger/list-sessions.js";
-import type { SessionRow } from "../storage/ledger/rows.js";
+import { noLease, type SessionRow } from "../storage/ledger/rows.js";
 import { type SessionTransaction, sessionNotFound } from "../storage/ledger/session-store.js";
 import { readPageToken, writePageToken } from "../storage/page-token.js";
 import type { WriteKey } from "../storage/stored-answers.js";
 import { madeUpCounts, noCounts, plusCounts } from "../thread/thread-counts.js";
 import type { LedgerDeps } from "./deps.js";
+import { requireFree } from "./lease.js";
 import { limitReached, limits } from "./limits.js";
 import { openCallsOf } from "./open-calls.js";
 import { requireFinished } from "./open-turn.js";
@@ -179,6 +180,7 @@ async function moveHead(
     throw headMoved(row, "expected_head_turn_id", "is not the session's head");
   }
   const head = requireFinished(await sessions.findTurn(headTurnId), headTurnId);
+  if (row.leaseTurnId !== null) requireFree({ ...row, nowUs: await sessions.nowUs() }, "");
   const sequence = row.headSequence + 1;
   await sessions.logHeadMove({
     tenantId: row.tenantId,
@@ -189,7 +191,13 @@ async function moveHead(
     cause: HeadMoveCause.MOVED,
     createdUs: nowUs,
   });
-  return { headTurnId: head.id, headBranchId: head.branchId, headDepth: head.depth, headSequence: sequence };
+  return {
+    headTurnId: head.id,
+    headBranchId: head.branchId,
+    headDepth: head.depth,
+    headSequence: sequence,
+    ...noLease,
+  };
 }
 
 export interface DeletedSession {

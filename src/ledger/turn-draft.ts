@@ -5,14 +5,17 @@ import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
 import { type AgentResult, emptyTurnDetails, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
-import type {
-  BranchRow,
-  HeadMoveRow,
-  MessageRow,
-  ParentTurn,
-  PinRow,
-  SessionHead,
-  TurnRow,
+import type { LockedSession } from "../storage/ledger/lock-sessions.js";
+import {
+  type BranchRow,
+  type HeadMoveRow,
+  type MessageRow,
+  noLease,
+  type ParentTurn,
+  type PinRow,
+  type SessionHead,
+  type SessionLease,
+  type TurnRow,
 } from "../storage/ledger/rows.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { TurnState } from "../storage/ledger/write-turns.js";
@@ -29,6 +32,7 @@ import {
 } from "../thread/thread-counts.js";
 import { checkParts, type LocatedMessage } from "./check-messages.js";
 import type { LedgerDeps } from "./deps.js";
+import { requireFree } from "./lease.js";
 import { abandonedBy } from "./open-calls.js";
 
 type Bytes = NonNullable<TurnRow["contentHash"]>;
@@ -112,7 +116,7 @@ export function messageRow(
 
 /** A turn that has just begun, without messages. */
 export interface StartedTurn {
-  readonly session: SessionHead;
+  readonly session: LockedSession;
   readonly turn: TurnRow;
   /** What its parent leaves open. */
   readonly state: OpenState;
@@ -151,15 +155,8 @@ function newTurn(
     branchId: null,
     depth: null,
     status: TurnStatus.OPEN,
-    agentRole: details.agentRole,
-    model: details.model,
-    provider: details.provider,
-    toolset: details.toolset,
-    permissionsGrantedJson: JSON.stringify(details.permissionsGranted),
+    ...detailColumns(details),
     permissionsUsedJson: "[]",
-    sourceEventJson: details.sourceEvent ? JSON.stringify(details.sourceEvent) : null,
-    workspacePath: details.workspacePath,
-    metadataJson: JSON.stringify(details.metadata),
     inputTokens: null,
     outputTokens: null,
     cachedInputTokens: null,
@@ -178,8 +175,34 @@ function newTurn(
     completedUs: null,
     assemblyId: assemblyId || null,
     modelCallCount: 0,
+    interruptedByTurnId: null,
     ...noCounts,
   };
+}
+
+function detailColumns(details: TurnDetails) {
+  return {
+    agentRole: details.agentRole,
+    model: details.model,
+    provider: details.provider,
+    toolset: details.toolset,
+    permissionsGrantedJson: JSON.stringify(details.permissionsGranted),
+    sourceEventJson: details.sourceEvent ? JSON.stringify(details.sourceEvent) : null,
+    workspacePath: details.workspacePath,
+    metadataJson: JSON.stringify(details.metadata),
+  };
+}
+
+/** An open turn that has named no assembly before, with the one that it names now and what is known of it by that. */
+export function withAssembly(
+  turn: TurnRow,
+  {
+    assemblyId,
+    details,
+  }: { readonly assemblyId?: string | undefined; readonly details?: TurnDetails | undefined },
+): TurnRow {
+  if (turn.assemblyId !== null || !assemblyId) return turn;
+  return { ...turn, assemblyId, ...(details && detailColumns(details)) };
 }
 
 /** The context that a turn answers to. */
@@ -285,15 +308,18 @@ export interface Placement {
   readonly branch: BranchRow | undefined;
   readonly headMove: HeadMoveRow | undefined;
   readonly branched: boolean;
+  /** Where a session's head moves, no lease of before is left. */
+  readonly lease: SessionLease | undefined;
 }
 
 /**
  * After its parent on the parent's branch where that place is free, else on a new branch. The head moves only
- * if it is the parent; where it is not, the guard has decided already that a branch will do.
+ * if it is the parent, and the session is not another turn's; where it is not the parent, the guard has decided already that a branch
+ * will do.
  */
 export function placeTurn(
   turn: TurnRow,
-  session: SessionHead,
+  session: LockedSession,
   state: Pick<TurnState, "parent" | "slotTaken">,
   cause: HeadMoveCause,
   ids: Ids,
@@ -310,7 +336,9 @@ export function placeTurn(
     ...plusCounts(plusCounts(parent ?? noCounts, turn), madeUpCounts(abandonedBy(turn).length)),
   };
   const isHead = (session.headTurnId ?? "") === (turn.parentTurnId ?? "");
+  if (isHead) requireFree(session, turn.id);
   return {
+    lease: isHead && session.leaseTurnId !== null ? noLease : undefined,
     turn: placed,
     branch: extendsBranch
       ? undefined
@@ -331,7 +359,7 @@ export function placeTurn(
 }
 
 /** The parent of a new turn: there, finished, and the session's head, unless a branch will do. */
-function settleParent(
+export function settleParent(
   state: Pick<TurnState, "parent">,
   session: SessionHead,
   { parentTurnId = session.headTurnId ?? "", onHeadMoved }: Pick<NewTurn, "parentTurnId" | "onHeadMoved">,
@@ -360,7 +388,9 @@ export function headMoved(session: SessionHead, field: string, description: stri
   });
 }
 
-/** What the parent leaves open, as the state before a turn's first message. */
+/** What the parent leaves open, as the state before a turn's first message. What an interrupted one does may be given up unasked. */
 export function stateUnder(parent: ParentTurn | undefined, abandonOpenItems: boolean): OpenState {
-  return OpenState.under(parent ? OpenState.parse(parent.openStateJson).waiting : [], abandonOpenItems);
+  if (!parent) return OpenState.under([], abandonOpenItems);
+  const mayAbandon = abandonOpenItems || parent.interruptedByTurnId !== null;
+  return OpenState.under(OpenState.parse(parent.openStateJson).waiting, mayAbandon);
 }

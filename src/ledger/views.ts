@@ -1,9 +1,10 @@
 import type { AgentRole } from "../domain/agent-role.js";
 import { fromMicroseconds } from "../domain/clock.js";
+import type { Lease } from "../domain/lease.js";
 import type { HeadMove, HeadMoveCause, Session, TaskStatus } from "../domain/session.js";
 import type { OpenItem, SourceEvent, TokenUsage, Turn, TurnDetails, TurnStatus } from "../domain/turn.js";
 import type { StoredSession } from "../storage/ledger/list-sessions.js";
-import type { HeadMoveRow, TurnRow } from "../storage/ledger/rows.js";
+import type { HeadMoveRow, SessionLease, TurnRow } from "../storage/ledger/rows.js";
 import { OpenState } from "../thread/open-state.js";
 import { readReportedLimits } from "./reported-limits.js";
 import { readDefaults } from "./session-defaults.js";
@@ -35,6 +36,17 @@ export function viewSession({ row, aliases }: StoredSession): Session {
     updateTime: fromMicroseconds(row.updatedUs),
     defaults: readDefaults(row),
     reportedLimits: readReportedLimits(row),
+    lease: viewLease(row),
+  };
+}
+
+export function viewLease(row: SessionLease): Lease | undefined {
+  if (row.leaseTurnId === null) return undefined;
+  return {
+    turnId: row.leaseTurnId,
+    holder: row.leaseHolder ?? "",
+    expireTime: fromMicroseconds(row.leaseExpiresUs!),
+    seconds: row.leaseSeconds!,
   };
 }
 
@@ -72,10 +84,11 @@ export function viewTurn(row: TurnRow): Turn {
     assemblyId: row.assemblyId ?? "",
     modelCallCount: row.modelCallCount,
     modelCalls: [],
+    interruptedByTurnId: row.interruptedByTurnId ?? "",
   };
 }
 
-function viewDetails(row: TurnRow): TurnDetails {
+export function viewDetails(row: TurnRow): TurnDetails {
   return {
     agentRole: row.agentRole as AgentRole,
     model: row.model,

@@ -1,7 +1,8 @@
+import type { Lease } from "../domain/lease.js";
 import type { HeadMove, Session } from "../domain/session.js";
 import { sessionNotFound } from "../storage/ledger/session-store.js";
 import type { LedgerDeps } from "./deps.js";
-import { viewHeadMove, viewSession } from "./views.js";
+import { viewHeadMove, viewLease, viewSession } from "./views.js";
 
 export interface WatchSession {
   readonly session: string;
@@ -11,6 +12,7 @@ export interface WatchSession {
 export type WatchEvent =
   | { readonly $case: "watching"; readonly value: Session }
   | { readonly $case: "headMoved"; readonly value: HeadMove }
+  | { readonly $case: "leaseChanged"; readonly value: { readonly lease: Lease | undefined } }
   | { readonly $case: "deleted"; readonly value: { readonly sessionId: string } };
 
 const pageSize = 500;
@@ -18,7 +20,7 @@ const pageSize = 500;
 const maxSequence = 2 ** 31 - 1;
 
 /**
- * The session, then each move of its head. Moves come from the head log, whichever server wrote them, so none is lost or
+ * The session, then each move of its head, and who has it by now. Moves come from the head log, whichever server wrote them, so none is lost or
  * doubled: by way of the feed that all watchers of the session share, or, for who is further behind, read here. Nothing is
  * kept for a client that is slow: it goes on where it was when it has room again.
  */
@@ -34,6 +36,7 @@ export async function* watchSession(
   const watch = deps.watches.open(found.row, signal);
   try {
     yield { $case: "watching", value: viewSession(found) };
+    let leaseTurnId = found.row.leaseTurnId;
     let sequence = Math.min(command.afterSequence ?? headSequence, maxSequence);
     while (!signal?.aborted) {
       const { sequence: known, isDeleted } = watch.feed;
@@ -46,6 +49,12 @@ export async function* watchSession(
       if (isDeleted) {
         yield { $case: "deleted", value: { sessionId } };
         return;
+      }
+      const { lease } = watch.feed;
+      if (lease.leaseTurnId !== leaseTurnId) {
+        yield { $case: "leaseChanged", value: { lease: viewLease(lease) } };
+        leaseTurnId = lease.leaseTurnId;
+        continue;
       }
       await watch.wait();
     }

@@ -67,6 +67,9 @@ export const codes: Readonly<Record<Reason, Code>> = {
   SHARE_NOT_FOUND: Code.NOT_FOUND,
   ARCHIVAL_NOT_FOUND: Code.NOT_FOUND,
   UPDATE_REFUSED: Code.INVALID_ARGUMENT,
+  SESSION_BUSY: Code.ABORTED,
+  INTERRUPTED: Code.ABORTED,
+  LEASE_LOST: Code.ABORTED,
 };
 
 const domain = "quire.v1";

@@ -63,6 +63,12 @@ function postgresQuery(numberedTexts: NumberedTexts, text: string, args: readonl
   return { sql, args: args as SqlValue[], argTypes: args.map(() => anyType) };
 }
 
+/** Microseconds since 1970 by the database's own clock, which all its servers share. */
+export const nowUsSql: Readonly<Record<Dialect, string>> = {
+  sqlite: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+  postgresql: "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+};
+
 /** `(?,?),(?,?)` for so many rows of so many values. */
 export function placeholders(rows: number, columns: number): string {
   const row = `(${Array(columns).fill("?").join(",")})`;

@@ -55,4 +55,28 @@ describe("inside a tool loop", () => {
     expect(next.prefix.previousAssemblyId).toBe(first.completed.assemblyId);
     await desk.close();
   });
+
+  test("a turn that took its lease before its first context is cached as one that began with it", async () => {
+    const desk = await WarmDesk.open();
+    await desk.turn();
+    const { turn } = await desk.quire.ledger.beginTurn({ session: "desk", lease: {} });
+    const activeTurnId = turn!.id;
+    const first = await desk.assemble({ activeTurnId });
+    expect(first.layer.activeTurnId).toBe("");
+    const asked = [user("And now?"), toolCalls("c1"), toolResults("c1")];
+    const { assemblyId } = first.completed;
+    await desk.quire.ledger.appendMessages({ turnId: activeTurnId, assemblyId, messages: asked });
+    const second = await desk.assemble({ activeTurnId, event: undefined });
+    expect(second.prefix).toMatchObject({ previousAssemblyId: assemblyId, difference: undefined });
+    expect(second.history.at(-3)!.contextParts).toEqual(first.current!.contextParts);
+    await desk.quire.ledger.completeTurn({
+      turnId: activeTurnId,
+      assemblyId: second.completed.assemblyId,
+      result: { messages: [assistant("At six.")] },
+    });
+    const next = await desk.assemble();
+    expect(next.prefix.previousAssemblyId).toBe(second.completed.assemblyId);
+    expect(next.prefix.difference).toBeUndefined();
+    await desk.close();
+  });
 });

@@ -19,6 +19,7 @@ const requests = {
   beginTurn: wire.BeginTurnRequest,
   appendMessages: wire.AppendMessagesRequest,
   completeTurn: wire.CompleteTurnRequest,
+  renewLease: wire.RenewLeaseRequest,
   getTurn: wire.GetTurnRequest,
   listTurns: wire.ListTurnsRequest,
   compact: wire.CompactRequest,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { OnBusy } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { AgentRole, EventSource } from "../../src/contract/gen/quire/v1/origin.js";
 import { type ServedDesk, serveDesk } from "../assembly/served-desk.js";
 import { deskRequest } from "../assembly/travel-desk.js";
@@ -44,6 +45,38 @@ describe("a turn that names its assembly", () => {
     expect(turn).toMatchObject({ assemblyId, details: ofTheAssembly });
     const begun = await desk.quire.ledger.beginTurn(await turnOf(desk, await assembled(desk)));
     expect(begun.turn!.details).toMatchObject(ofTheAssembly);
+  });
+
+  test("an open turn takes them from the first assembly that its messages name, and from no later one", async () => {
+    const desk = await serveDesk();
+    const { ledger } = desk.quire;
+    const begin = async () => {
+      const details = { metadata: { attempt: "2" }, toolset: "own" };
+      return (await ledger.beginTurn({ session: "desk", details, lease: { onBusy: OnBusy.INTERRUPT } }))
+        .turn!;
+    };
+    const { id: turnId } = await begin();
+    const assemblyId = await assembled(desk);
+    const taken = { ...ofTheAssembly, toolset: "own", metadata: { attempt: "2" } };
+    const appended = await ledger.appendMessages({ turnId, assemblyId, messages: [user("Book both.")] });
+    expect(appended.turn).toMatchObject({ assemblyId, details: taken });
+    const later = (await desk.quire.assembly.buildContext({ context: { ...context, model: "gpt-4.1" } }))
+      .context!;
+    const messages = [assistant("Done.")];
+    const completed = await ledger.completeTurn({
+      turnId,
+      assemblyId: later.assemblyId,
+      result: { messages },
+    });
+    expect(completed.turn).toMatchObject({ assemblyId, details: taken });
+
+    const { id: atItsEnd } = await begin();
+    const whole = await ledger.completeTurn({
+      turnId: atItsEnd,
+      assemblyId: await assembled(desk),
+      result: { messages: [user("And back."), assistant("Done.")] },
+    });
+    expect(whole.turn!.details).toEqual({ ...completed.turn!.details });
   });
 
   test("keeps what its caller says instead, field by field and the event whole", async () => {

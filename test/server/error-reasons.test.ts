@@ -6,7 +6,7 @@ import { status as Code } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
 import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
-import { RecordTurnRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { OnBusy, RecordTurnRequest, TurnScope } from "../../src/contract/gen/quire/v1/ledger_service.js";
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { ProviderResponse } from "../../src/contract/gen/quire/v1/response.js";
 import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
@@ -241,6 +241,32 @@ const cases: { readonly [Key in Reason]: Case } = {
     user("x"),
     toolCalls("call_1", "call_2"),
   ]),
+  SESSION_BUSY: refused(
+    {
+      metadata: {
+        session_id: expect.any(String),
+        turn_id: expect.any(String),
+        holder: "web-2",
+        expire_time: expect.stringMatching(/^2\d{3}-.*Z$/),
+      },
+    },
+    async ({ session, head }) => {
+      await ledger.beginTurn({ session, lease: { seconds: 3_600, holder: "web-2" } });
+      return () => ledger.turn(session, head, [user("x")]);
+    },
+  ),
+  INTERRUPTED: refused(
+    { metadata: { turn_id: expect.any(String), by_turn_id: expect.any(String), status: "COMPLETED" } },
+    async ({ session }) => {
+      const { turn } = await ledger.beginTurn({ session, lease: {}, messages: [user("x")] });
+      await ledger.beginTurn({ session, lease: { onBusy: OnBusy.INTERRUPT } });
+      return () => ledger.appendMessages({ turnId: turn!.id, messages: [assistant("too late")] });
+    },
+  ),
+  LEASE_LOST: refused({ metadata: { turn_id: expect.any(String) } }, async ({ session, head }) => {
+    const { turn } = await ledger.beginTurn({ session, parentTurnId: head });
+    return () => ledger.renewLease({ turnId: turn!.id });
+  }),
   NO_TASK: refused(
     { metadata: { session: expect.any(String) } },
     async ({ session }) =>

@@ -140,16 +140,19 @@ const right: {
         status: TurnStatus.COMPLETED,
       }),
     ).finish(),
-  beginTurn: ({ session, headTurnId }) =>
+  beginTurn: ({ session, headTurnId }, random) =>
     wire.BeginTurnRequest.encode(
       wire.BeginTurnRequest.create({
         session,
         parentTurnId: headTurnId,
         details,
         messages: [user("x")],
-        onHeadMoved: wire.OnHeadMoved.BRANCH,
+        ...(random.below(2) === 0
+          ? { onHeadMoved: wire.OnHeadMoved.BRANCH }
+          : { lease: { seconds: 1, onBusy: wire.OnBusy.INTERRUPT, discard: true, holder: "h" } }),
       }),
     ).finish(),
+  renewLease: ({ openTurnId }) => wire.RenewLeaseRequest.encode({ turnId: openTurnId, seconds: 1 }).finish(),
   appendMessages: ({ openTurnId }) =>
     wire.AppendMessagesRequest.encode(
       wire.AppendMessagesRequest.create({

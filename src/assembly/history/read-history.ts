@@ -66,7 +66,8 @@ export async function readHistory(
       return { thread: further, window: shown, roomTokens, wanted, job: undefined };
   }
   if (!planned) return { thread, window, roomTokens, wanted, job: undefined };
-  const trigger = resolved.activeTurn ? CompactionTrigger.TOOL_LOOP : CompactionTrigger.CONTEXT_LIMIT;
+  const isLooping = (resolved.activeTurn?.messageCount ?? 0) > 0;
+  const trigger = isLooping ? CompactionTrigger.TOOL_LOOP : CompactionTrigger.CONTEXT_LIMIT;
   const asked = { trigger, instructions: "", mayAskEngine: true, isPrepared: false, floorModel: undefined };
   return { thread, window, roomTokens, wanted, job: { ...wanted, ...asked, thread, planned } };
 }

@@ -25,10 +25,17 @@ export async function runCall<T>(
   const started = clock.now();
   const isEndless = rpc.kind === "stream" && rpc.isEndless;
   const { signal, release } = callSignal(call, isEndless ? deps.draining : deps.stopping, isEndless);
+  let aside: ReturnType<typeof callSignal> | undefined;
   try {
     const answer = await atWork(deps.admission, wire, signal, async (leave) => {
       const request = await openRequest(deps, rpc, wire, signal);
-      return work(request, { tenantId: defaultTenantId, signal, deadlineMs: call.deadlineMs }, leave);
+      const stepAside = () => {
+        leave();
+        aside ??= callSignal(call, deps.draining, isEndless);
+        return aside.signal;
+      };
+      const { deadlineMs } = call;
+      return work(request, { tenantId: defaultTenantId, signal, deadlineMs, stepAside }, leave);
     });
     logger.debug({ method: name, ms: clock.now() - started }, "call done");
     return answer;
@@ -37,5 +44,6 @@ export async function runCall<T>(
     throw reportFailure(deps, failureOf(thrown, signal), { method: name, ms, cancelled: call.wasLeft });
   } finally {
     release();
+    aside?.release();
   }
 }

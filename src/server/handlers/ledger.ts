@@ -16,6 +16,7 @@ import { forkSession } from "../../ledger/fork-session.js";
 import { reportedCalls } from "../../ledger/model-calls.js";
 import { getTurn, listTurns } from "../../ledger/read-turns.js";
 import { recordTurn } from "../../ledger/record-turn.js";
+import { renewLease } from "../../ledger/renew-lease.js";
 import {
   aliasSession,
   deleteSession,
@@ -80,10 +81,12 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await recordTurn(ledger, key, command, signal), calls);
       },
-      beginTurn: async (request, { key, signal }) => {
+      beginTurn: async (request, { key, tenantId, signal, stepAside }) => {
         const results = resultsOf(request.toolResults);
         const command = { ...(await turnWithContext(assembly, key, request)), ...results };
-        return beginTurn(ledger, key, command, signal);
+        const begun = await beginTurn(ledger, key, command, signal, stepAside);
+        if (begun.interrupted) assembly.compactor.afterTurn(tenantId, begun.interrupted.sessionId);
+        return begun;
       },
       appendMessages: async (request, { key, tenantId, signal }) => {
         const turnAssembly = assemblyOf(ledger, tenantId, request.turnId);
@@ -118,6 +121,7 @@ export function ledgerService(ledger: LedgerDeps, assembly: AssemblyDeps): Servi
         const calls = teaches ? reportedCalls(command.result ?? {}, command) : [];
         return afterTurn(assembly, tenantId, await completeTurn(ledger, key, command, signal), calls);
       },
+      renewLease: (request, { tenantId }) => renewLease(ledger, tenantId, request),
       getTurn: ({ turnId }, { tenantId }) => getTurn(ledger, tenantId, turnId),
       listTurns: (request, { tenantId }) => {
         const scope = request.scope === TurnScope.WRITTEN ? "written" : "thread";

@@ -2,6 +2,8 @@ import type { AssemblyDeps } from "../../assembly/deps.js";
 import type * as wire from "../../contract/gen/quire/v1/ledger_service.js";
 import type { Message } from "../../domain/message.js";
 import { OnHeadMoved } from "../../domain/session.js";
+import type { TurnDetails } from "../../domain/turn.js";
+import { viewDetails } from "../../ledger/views.js";
 import { type AttachedContext, attachContext } from "../../receipts/attach-context.js";
 import { detailsFrom } from "../../receipts/details-from.js";
 import type { AnswerKey } from "./answer-key.js";
@@ -53,10 +55,12 @@ async function inOpenTurn(
   key: AnswerKey,
   { turnId, assemblyId = "" }: { readonly turnId: string; readonly assemblyId?: string | undefined },
   messages: readonly Message[],
-): Promise<Partial<AttachedContext>> {
+): Promise<Partial<AttachedContext> & { readonly details?: TurnDetails | undefined }> {
   const { sessions, threads } = assembly.ledger;
   if (assemblyId === "" || (await sessions.isAnswered(key))) return {};
   const turn = await threads.findTurn(key.tenantId, turnId);
   if (!turn) return {};
-  return attachContext(assembly, key.tenantId, { session: turn.sessionId, assemblyId, messages });
+  const of = { session: turn.sessionId, assemblyId, messages };
+  const attached = await attachContext(assembly, key.tenantId, of);
+  return { ...attached, details: detailsFrom(attached.sent, viewDetails(turn)) };
 }

@@ -1,7 +1,7 @@
 import type { Database } from "../database.js";
 import type { Dialect } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
-import { type HeadMoveRow, headMoveShape } from "./rows.js";
+import { type HeadMoveRow, headMoveShape, leaseShape, noLease, type SessionLease } from "./rows.js";
 
 /** How far somebody knows a session's head log. */
 export interface HeadPosition {
@@ -10,11 +10,12 @@ export interface HeadPosition {
   readonly sequence: number;
 }
 
-/** Where a session's head is; null when the session is gone. */
+/** Where a session's head is, null when the session is gone; and who has it. */
 export interface HeadFound {
   readonly tenantId: string;
   readonly sessionId: string;
   readonly sequence: number | null;
+  readonly lease: SessionLease;
 }
 
 /** The head logs of many sessions, read in one query however many they are. */
@@ -26,14 +27,22 @@ export class HeadLog {
     return this.reading(() => this.database.changeMark());
   }
 
-  /** Those of the sessions whose head is elsewhere, or that are gone. */
-  async findMoved(positions: readonly HeadPosition[]): Promise<HeadFound[]> {
-    const wanted = positions.map(({ tenantId, sessionId, sequence }) => [tenantId, sessionId, sequence]);
-    const rows = await this.query(findMovedSql, wanted);
-    return rows.map(([tenantId, sessionId, sequence]) => ({
-      tenantId: tenantId as string,
-      sessionId: sessionId as string,
-      sequence: sequence === null ? null : Number(sequence),
+  /** Those of the sessions whose head is elsewhere, that another turn has, or that are gone. */
+  async findChanged(
+    positions: readonly (HeadPosition & Pick<SessionLease, "leaseTurnId">)[],
+  ): Promise<HeadFound[]> {
+    const wanted = positions.map(({ tenantId, sessionId, sequence, leaseTurnId }) => [
+      tenantId,
+      sessionId,
+      sequence,
+      leaseTurnId,
+    ]);
+    const rows = await this.query(findChangedSql, wanted);
+    return rows.map((row) => ({
+      tenantId: row[0] as string,
+      sessionId: row[1] as string,
+      sequence: row[2] === null ? null : Number(row[2]),
+      lease: leaseShape.read(row, 3) ?? noLease,
     }));
   }
 
@@ -64,10 +73,13 @@ export class HeadLog {
 const wantedRows = (dialect: Dialect) =>
   dialect === "sqlite" ? "json_each(?) AS wanted" : "json_array_elements(CAST(? AS JSON)) AS wanted(value)";
 
-const findMovedSql = (dialect: Dialect) => `SELECT wanted.value->>0, wanted.value->>1, sessions.head_sequence
+const findChangedSql = (
+  dialect: Dialect,
+) => `SELECT wanted.value->>0, wanted.value->>1, sessions.head_sequence, ${leaseShape.columnsOf("sessions")}
 FROM ${wantedRows(dialect)}
 LEFT JOIN sessions ON sessions.tenant_id = wanted.value->>0 AND sessions.id = wanted.value->>1
-WHERE sessions.head_sequence IS DISTINCT FROM CAST(wanted.value->>2 AS INTEGER)`;
+WHERE sessions.head_sequence IS DISTINCT FROM CAST(wanted.value->>2 AS INTEGER)
+  OR sessions.lease_turn_id IS DISTINCT FROM wanted.value->>3`;
 
 const movesBetweenSql = (dialect: Dialect) => `SELECT ${headMoveShape.columnsOf("moves")}
 FROM ${wantedRows(dialect)} CROSS JOIN head_moves AS moves

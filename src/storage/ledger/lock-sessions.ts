@@ -1,7 +1,12 @@
 import { DriverAdapterError } from "@prisma/driver-adapter-utils";
 import { looksLikeUuid } from "../../domain/clock.js";
-import { list, type Sql, type SqlValue } from "../sql.js";
+import { asBigInt, list, nowUsSql, type Sql, type SqlValue } from "../sql.js";
 import { type SessionHead, sessionHeadShape } from "./rows.js";
+
+/** A session that nobody else changes until the transaction ends, and what time it is for the database. */
+export interface LockedSession extends SessionHead {
+  readonly nowUs: bigint;
+}
 
 /** Ends a query whose rows nobody else may change until the transaction ends. SQLite has one writer anyway. */
 export function lockRows(sql: Sql): string {
@@ -16,7 +21,7 @@ export async function lockSessions(
   sql: Sql,
   tenantId: string,
   names: ReadonlySet<string>,
-): Promise<Map<string, SessionHead>> {
+): Promise<Map<string, LockedSession>> {
   const wanted = [...names];
   const isLocking = lockRows(sql) !== "";
   // No label or alias looks like an id, so that ids need no lookup.
@@ -39,11 +44,12 @@ export async function lockSessions(
   return found;
 }
 
-async function lookUp(
+/** The same, not locked. */
+export async function lookUp(
   sql: Sql,
   tenantId: string,
   wanted: readonly string[],
-): Promise<Map<string, SessionHead>> {
+): Promise<Map<string, LockedSession>> {
   if (wanted.length === 0) return new Map();
   const ids = wanted.filter(looksLikeUuid);
   const labels = ids.length === 0 ? wanted : wanted.filter((name) => !looksLikeUuid(name));
@@ -76,16 +82,20 @@ async function lookUp(
   return found;
 }
 
-async function selectLocked(sql: Sql, tenantId: string, ids: readonly string[]): Promise<SessionHead[]> {
+async function selectLocked(sql: Sql, tenantId: string, ids: readonly string[]): Promise<LockedSession[]> {
   if (ids.length === 0) return [];
   return select(sql, `tenant_id = ? AND id IN (${list(ids.length)})${lockRows(sql)}`, [tenantId, ...ids]);
 }
 
-async function select(sql: Sql, where: string, args: readonly SqlValue[]): Promise<SessionHead[]> {
-  const rows = await sql.query(`SELECT ${sessionHeadShape.columnList} FROM sessions WHERE ${where}`, args);
-  return rows.map((row) => sessionHeadShape.read(row)!);
+async function select(sql: Sql, where: string, args: readonly SqlValue[]): Promise<LockedSession[]> {
+  const columns = `${sessionHeadShape.columnList}, ${nowUsSql[sql.dialect]}`;
+  const rows = await sql.query(`SELECT ${columns} FROM sessions WHERE ${where}`, args);
+  return rows.map((row) => ({
+    ...sessionHeadShape.read(row)!,
+    nowUs: asBigInt(row[sessionHeadShape.columns.length]),
+  }));
 }
 
-function byId(sessions: readonly SessionHead[]): Map<string, SessionHead> {
+function byId(sessions: readonly LockedSession[]): Map<string, LockedSession> {
   return new Map(sessions.map((session) => [session.id, session]));
 }

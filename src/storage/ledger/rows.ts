@@ -28,13 +28,35 @@ export type ParentTurn = Pick<
   | "threadTokens"
   | "threadContextTokens"
   | "threadMessages"
+  | "interruptedByTurnId"
 >;
 
-/** What a write to a session's thread needs to know of the session. */
-export type SessionHead = Pick<
+/** Which open turn has a session, and until when by the database's clock; all null where none has. */
+export type SessionLease = Pick<
   SessionRow,
-  "tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath"
+  "leaseTurnId" | "leaseExpiresUs" | "leaseSeconds" | "leaseHolder"
 >;
+
+export const noLease: SessionLease = {
+  leaseTurnId: null,
+  leaseExpiresUs: null,
+  leaseSeconds: null,
+  leaseHolder: null,
+};
+
+/** What a write to a session's thread needs to know of the session. */
+export type SessionHead = SessionLease &
+  Pick<
+    SessionRow,
+    | "tenantId"
+    | "id"
+    | "label"
+    | "headTurnId"
+    | "headBranchId"
+    | "headDepth"
+    | "headSequence"
+    | "workspacePath"
+  >;
 
 /** What an assembly needs to know of a session beside its thread. */
 export type SessionMemory = Pick<
@@ -103,6 +125,15 @@ function fromDriver(value: unknown, kind: Kind): unknown {
   return kind === "bigint" ? asBigInt(value) : asBuffer(value);
 }
 
+const leaseColumns: Columns<SessionLease> = [
+  ["leaseTurnId", "lease_turn_id", "text"],
+  ["leaseExpiresUs", "lease_expires_us", "bigint"],
+  ["leaseSeconds", "lease_seconds", "int"],
+  ["leaseHolder", "lease_holder", "text"],
+];
+
+export const leaseShape = new TableShape<SessionLease>("sessions", leaseColumns);
+
 export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["tenantId", "tenant_id", "text"],
   ["id", "id", "text"],
@@ -112,6 +143,7 @@ export const sessionHeadShape = new TableShape<SessionHead>("sessions", [
   ["headDepth", "head_depth", "int"],
   ["headSequence", "head_sequence", "int"],
   ["workspacePath", "workspace_path", "text"],
+  ...leaseColumns,
 ]);
 
 export const sessionMemoryShape = new TableShape<SessionMemory>("sessions", [
@@ -145,6 +177,7 @@ export const sessionShape = new TableShape<SessionRow>("sessions", [
   ["defaultsJson", "defaults_json", "text"],
   ["toolsJson", "tools_json", "text"],
   ["reportedLimitsJson", "reported_limits_json", "text"],
+  ...leaseColumns,
   ["createdUs", "created_us", "bigint"],
   ["updatedUs", "updated_us", "bigint"],
 ]);
@@ -162,6 +195,7 @@ export const parentShape = new TableShape<ParentTurn>("turns", [
   ["threadTokens", "thread_tokens", "bigint"],
   ["threadContextTokens", "thread_context_tokens", "bigint"],
   ["threadMessages", "thread_messages", "bigint"],
+  ["interruptedByTurnId", "interrupted_by_turn_id", "text"],
 ]);
 
 export const turnShape = new TableShape<TurnRow>("turns", [
@@ -202,6 +236,7 @@ export const turnShape = new TableShape<TurnRow>("turns", [
   ["threadTokens", "thread_tokens", "bigint"],
   ["threadContextTokens", "thread_context_tokens", "bigint"],
   ["threadMessages", "thread_messages", "bigint"],
+  ["interruptedByTurnId", "interrupted_by_turn_id", "text"],
 ]);
 
 export const modelCallShape = new TableShape<ModelCallRow>("model_calls", [

@@ -2,13 +2,21 @@ import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import { deleteInSlices } from "../delete-in-slices.js";
 import { inSlices } from "../in-slices.js";
-import type { Dialect, Sql } from "../sql.js";
+import { asBigInt, type Dialect, nowUsSql, type Sql } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findAnswer, idempotentSqlWrite, idempotentWrite, type WriteKey } from "../stored-answers.js";
 import { type Erasure, eraseSession, findSubAgents } from "./erase-session.js";
 import { aliasesOf, findSessionRow, sessionLookups } from "./find-session.js";
 import { listSessionRows, type SessionFilter, type StoredSession, storedSession } from "./list-sessions.js";
-import { type BranchRow, type HeadMoveRow, type SessionRow, sessionShape, type TurnRow } from "./rows.js";
+import {
+  type BranchRow,
+  type HeadMoveRow,
+  leaseShape,
+  type SessionLease,
+  type SessionRow,
+  sessionShape,
+  type TurnRow,
+} from "./rows.js";
 import { writeMetadata } from "./session-metadata.js";
 import type { ThreadPosition } from "./thread-store.js";
 import { erasureLock } from "./write-turns.js";
@@ -130,6 +138,30 @@ export class SessionStore {
     });
   }
 
+  /** Makes a turn's lease of a session last anew, for as long as before where no time is given; undefined where the turn has none. */
+  async renewLease(
+    tenantId: string,
+    sessionId: string,
+    turnId: string,
+    seconds: number,
+  ): Promise<SessionLease | undefined> {
+    return this.reading(() =>
+      this.database.sqlTransaction(async (sql) => {
+        const time = seconds > 0 ? String(seconds) : "lease_seconds";
+        const now = nowUsSql[sql.dialect];
+        await sql.execute(
+          `UPDATE sessions SET lease_seconds = ${time}, lease_expires_us = ${now} + CAST(${time} AS BIGINT) * 1000000 WHERE tenant_id = ? AND id = ? AND lease_turn_id = ?`,
+          [tenantId, sessionId, turnId],
+        );
+        const [row] = await sql.query(
+          `SELECT ${leaseShape.columnList} FROM sessions WHERE tenant_id = ? AND id = ? AND lease_turn_id = ?`,
+          [tenantId, sessionId, turnId],
+        );
+        return row && leaseShape.read(row);
+      }),
+    );
+  }
+
   /** Whether this very request, or another under its id, was answered before. */
   async isAnswered(key: Pick<WriteKey<never>, "tenantId" | "method" | "requestId">): Promise<boolean> {
     return (await this.reading((client) => findAnswer(client, key))) !== undefined;
@@ -173,6 +205,14 @@ export class SessionTransaction {
     if (this.dialect === "sqlite") return;
     await this.tx.$executeRawUnsafe(shareErasureLock, this.tenantId);
     if (sessionId !== undefined) await this.lockSession(sessionId);
+  }
+
+  /** The time by the database's clock. */
+  async nowUs(): Promise<bigint> {
+    const [row] = await this.tx.$queryRawUnsafe<{ now: unknown }[]>(
+      `SELECT ${nowUsSql[this.dialect]} AS now`,
+    );
+    return asBigInt(row!.now);
   }
 
   async find(name: string): Promise<StoredSession> {

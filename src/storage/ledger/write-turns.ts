@@ -4,7 +4,8 @@ import { asBuffer, type Dialect, list, type Sql, type SqlValue } from "../sql.js
 import { asStorageError, failsAll, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
 import { type Outcome, type QueuedJob, WriteQueue } from "../write-queue.js";
-import { lockRows, lockSessions } from "./lock-sessions.js";
+import { findLeased, type LeaseFrom, leasedBy, type OpenTurn } from "./leased-turns.js";
+import { type LockedSession, lockRows, lockSessions } from "./lock-sessions.js";
 import {
   type BranchRow,
   branchShape,
@@ -18,17 +19,18 @@ import {
   type PinRow,
   parentShape,
   pinShape,
-  type SessionHead,
+  type SessionLease,
   type StoredAnswerRow,
   storedAnswerShape,
   type TableShape,
   type TurnRow,
   turnShape,
 } from "./rows.js";
+import { type LeaseWrite, writeLeases } from "./write-leases.js";
 
 /** What a write finds when its transaction begins. Locked until the transaction ends. */
 export interface TurnState {
-  readonly session: SessionHead | undefined;
+  readonly session: LockedSession | undefined;
   /** The open turn that is written to; undefined for a new one. */
   readonly turn: TurnRow | undefined;
   /** The messages of that turn, where the write asked for them. */
@@ -36,6 +38,15 @@ export interface TurnState {
   readonly parent: ParentTurn | undefined;
   /** Whether the place after the parent on the parent's branch is taken. */
   readonly slotTaken: boolean;
+  /** The open turn whose lease the write may take; undefined where it may take none from another. */
+  readonly leased: OpenTurn | undefined;
+}
+
+/** A turn that a write ends besides its own, and its place if it got one. */
+export interface EndedTurn {
+  readonly turn: TurnRow;
+  readonly branch: BranchRow | undefined;
+  readonly headMove: HeadMoveRow | undefined;
 }
 
 /** What a write changes. Everything in it happens, or nothing. */
@@ -51,6 +62,10 @@ export interface TurnChange<Answer> {
   readonly headMove?: HeadMoveRow | undefined;
   /** The context that the turn answers to, which the session's next one should begin with. */
   readonly pin?: PinRow | undefined;
+  /** The session's lease, where it is not what it was. */
+  readonly lease?: SessionLease | undefined;
+  /** The turn that had the lease before. */
+  readonly interrupted?: EndedTurn | undefined;
   readonly answer: Answer;
 }
 
@@ -65,6 +80,8 @@ export interface TurnWrite<Answer> extends QueuedJob {
         readonly session: string;
         /** Undefined for whatever the session's head is. */
         readonly parentTurnId: string | undefined;
+        /** Undefined where it takes none. */
+        readonly leaseFrom?: LeaseFrom | undefined;
       }
     | {
         readonly kind: "turn";
@@ -124,6 +141,7 @@ class TurnBatch {
   private readonly placed: TurnRow[] = [];
   private readonly reparented: TurnRow[] = [];
   private readonly pins: PinRow[] = [];
+  private readonly leases: LeaseWrite[] = [];
 
   constructor(
     private readonly sql: Sql,
@@ -204,7 +222,7 @@ class TurnBatch {
   private async planPending(): Promise<void> {
     const byTenant = [...groupBy(this.pending(), tenantOf)].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [tenantId, writes] of byTenant) {
-      const open = await this.readOpenTurns(tenantId, writes);
+      const open = await this.readOpenTurns(tenantId, writes, await findLeased(this.sql, tenantId, writes));
       const sessions = await lockSessions(this.sql, tenantId, sessionNames(writes, open));
       const parentIds = new Map(writes.map((write) => [write, parentIdOf(write, sessions, open)]));
       const parents = await this.readParents(tenantId, new Set(parentIds.values()));
@@ -226,6 +244,7 @@ class TurnBatch {
           wires: turn?.wires ?? [],
           parent: parent?.row,
           slotTaken: (parent?.slotTaken ?? false) || takenSlots.has(slot),
+          leased: leasedBy(session, write, open),
         };
         const planned = attempt(() => write.plan(state));
         if (planned.kind !== "done") {
@@ -234,8 +253,8 @@ class TurnBatch {
         }
         this.take(write, planned.answer);
         if (session) busySessions.add(session.id);
-        const { branchId, depth } = planned.answer.turn;
-        if (branchId !== null) takenSlots.add(`${branchId}/${depth}`);
+        for (const placed of [planned.answer.turn, planned.answer.interrupted?.turn])
+          if (placed && placed.branchId !== null) takenSlots.add(`${placed.branchId}/${placed.depth}`);
       }
     }
   }
@@ -253,16 +272,27 @@ class TurnBatch {
     if (change.reparented) this.reparented.push(change.turn);
     if (change.pin) this.pins.push(change.pin);
     if (change.headMove) this.headMoves.push({ move: change.headMove, turn: change.turn });
+    if (change.interrupted) this.takeEnded(change.interrupted);
+    const { tenantId, sessionId } = change.turn;
+    if (change.lease) this.leases.push({ tenantId, sessionId, lease: change.lease });
     if (write.key.requestId !== "") {
       this.answers.push(storedAnswerRow(write.key, change.answer, change.turn.sessionId, write.createdUs));
     }
     this.outcomes.set(write, { kind: "done", answer: change.answer });
   }
 
+  private takeEnded({ turn, branch, headMove }: EndedTurn): void {
+    this.changedTurns.push(turn);
+    if (branch) this.branches.push(branch);
+    if (!headMove) return;
+    this.placed.push(turn);
+    this.headMoves.push({ move: headMove, turn });
+  }
+
   /** The open turns of the batch. Locks them in one order, before their sessions: what is read is still so when it is changed. */
-  private async readOpenTurns(tenantId: string, writes: readonly AnyWrite[]) {
+  private async readOpenTurns(tenantId: string, writes: readonly AnyWrite[], leased: readonly string[]) {
     const found = new Map<string, { readonly row: TurnRow; readonly wires: Buffer[] }>();
-    const withMessages = new Map<string, boolean>();
+    const withMessages = new Map<string, boolean>(leased.map((turnId) => [turnId, true]));
     for (const { target } of writes) {
       if (target.kind !== "turn") continue;
       withMessages.set(target.turnId, target.withMessages || withMessages.get(target.turnId) === true);
@@ -313,6 +343,7 @@ class TurnBatch {
     await this.moveHeads();
     const moves = this.headMoves.map(({ move }) => move);
     await this.insert(headMoveShape, moves, "");
+    await writeLeases(this.sql, this.leases);
     await this.insert(storedAnswerShape, this.answers, "");
     await this.insert(pinShape, this.pins, upsertPin);
   }
@@ -379,8 +410,8 @@ FROM moves WHERE sessions.tenant_id = moves.tenant_id AND sessions.id = moves.se
 /** The turn that a write goes after; empty for none. */
 function parentIdOf(
   { target }: AnyWrite,
-  sessions: ReadonlyMap<string, SessionHead>,
-  open: ReadonlyMap<string, { readonly row: TurnRow }>,
+  sessions: ReadonlyMap<string, LockedSession>,
+  open: ReadonlyMap<string, OpenTurn>,
 ): string {
   if (target.kind === "session") return target.parentTurnId ?? sessions.get(target.session)?.headTurnId ?? "";
   const turn = open.get(target.turnId)?.row;
@@ -388,10 +419,7 @@ function parentIdOf(
 }
 
 /** What the writes call their sessions. */
-function sessionNames(
-  writes: readonly AnyWrite[],
-  open: ReadonlyMap<string, { readonly row: TurnRow }>,
-): Set<string> {
+function sessionNames(writes: readonly AnyWrite[], open: ReadonlyMap<string, OpenTurn>): Set<string> {
   const names = new Set<string>();
   for (const { target } of writes) {
     if (target.kind === "session") names.add(target.session);

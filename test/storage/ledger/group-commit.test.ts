@@ -323,6 +323,7 @@ function emptyTurn(id: string, sessionId: string): TurnRow {
     threadTokens: 0n,
     threadContextTokens: 0n,
     threadMessages: 0n,
+    interruptedByTurnId: null,
   };
 }
 

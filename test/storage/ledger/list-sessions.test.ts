@@ -6,7 +6,7 @@ import {
   type MetadataFilter,
   type SessionFilter,
 } from "../../../src/storage/ledger/list-sessions.js";
-import { type SessionRow, sessionShape } from "../../../src/storage/ledger/rows.js";
+import { noLease, type SessionRow, sessionShape } from "../../../src/storage/ledger/rows.js";
 import { rowsOf } from "../../../src/storage/ledger/session-metadata.js";
 import type { Sql, SqlValue } from "../../../src/storage/sql.js";
 import { startPostgres } from "../../support/postgres.js";
@@ -53,6 +53,7 @@ const sessions: readonly SessionRow[] = Array.from({ length: 2_600 }, (_, at) =>
     defaultsJson: null,
     toolsJson: "[]",
     reportedLimitsJson: null,
+    ...noLease,
     createdUs: 0n,
     updatedUs: 0n,
   };

@@ -33,7 +33,7 @@ export class OpenLedger {
 
   constructor(
     database: Database,
-    watching: Pick<LedgerOptions, "watchPollMs" | "onWatchFailure"> = { watchPollMs: 100 },
+    options: Partial<Pick<LedgerOptions, "watchPollMs" | "onWatchFailure" | "clock" | "timers">> = {},
   ) {
     this.database = database;
     this.deps = createLedger({
@@ -46,7 +46,8 @@ export class OpenLedger {
       },
       counter: new TokenCounter(),
       historyCacheBytes: 0,
-      ...watching,
+      watchPollMs: 100,
+      ...options,
     });
   }
 
@@ -75,10 +76,11 @@ export class OpenLedger {
     return recordTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" }, signal);
   }
 
-  begin(request: Partial<wire.BeginTurnRequest>) {
+  begin(request: Partial<wire.BeginTurnRequest>, signal?: AbortSignal) {
     const whole = wire.BeginTurnRequest.create({ messages: [user("hello")], ...request });
     const key = writeKey(methods.beginTurn, tenantId, whole);
-    return beginTurn(this.deps, key, { ...whole, parentTurnId: whole.parentTurnId ?? "" });
+    const parentTurnId = whole.parentTurnId ?? (whole.lease ? undefined : "");
+    return beginTurn(this.deps, key, { ...whole, parentTurnId }, signal);
   }
 
   append(turnId: string, text: string, request: Partial<wire.AppendMessagesRequest> = {}) {

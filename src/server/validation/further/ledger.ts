@@ -1,12 +1,13 @@
-import type {
-  AppendMessagesRequest,
-  BeginTurnRequest,
-  CompactRequest,
-  CompleteTurnRequest,
-  CreateSessionRequest,
-  ForkSessionRequest,
-  RecordTurnRequest,
-  UpdateSessionRequest,
+import {
+  type AppendMessagesRequest,
+  type BeginTurnRequest,
+  type CompactRequest,
+  type CompleteTurnRequest,
+  type CreateSessionRequest,
+  type ForkSessionRequest,
+  OnHeadMoved,
+  type RecordTurnRequest,
+  type UpdateSessionRequest,
 } from "../../../contract/gen/quire/v1/ledger_service.js";
 import type { CapabilityScope, SessionTools } from "../../../contract/gen/quire/v1/session.js";
 import { type AgentResult, TokenUsage } from "../../../contract/gen/quire/v1/turn.js";
@@ -61,8 +62,12 @@ export const ledgerChecks = {
       checker.wrong("messages", "is empty, and there are no tool_results and no response: nothing to add");
     checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId);
   },
-  BeginTurnRequest: (checker: Checker, { toolResults }: BeginTurnRequest) =>
-    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId),
+  // What a branch does not need.
+  BeginTurnRequest: (checker: Checker, { toolResults, lease, onHeadMoved }: BeginTurnRequest) => {
+    checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId);
+    if (lease && onHeadMoved === OnHeadMoved.BRANCH)
+      checker.wrong("lease", "is for a turn that goes after the session's head, and on_head_moved is BRANCH");
+  },
   CompleteTurnRequest: (checker: Checker, { toolResults }: CompleteTurnRequest) =>
     checkOnce(checker, "tool_results", toolResults, "call_id", ({ callId }) => callId),
   // Two lists together.

@@ -249,7 +249,8 @@ export interface ContextRequest {
   readonly dryRun: boolean;
   /**
    * active_turn_id is an open turn of the session, begun under its head, whose messages come last. Used
-   * inside a tool loop. None when empty.
+   * inside a tool loop, and for a turn that was begun with a lease: while that has no messages, the event is
+   * what the model answers. None when empty.
    */
   readonly activeTurnId: string;
   /** mode_blocks are the texts of modes that are on. They end the system prompt, in order. */
@@ -3605,10 +3606,10 @@ export const AssemblyServiceDefinition = {
      * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
      * deadline allows, never fails the assembly: history is cut instead.
      *
-     * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-     * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
-     * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
-     * not under the session's head, or `render` is for an API that does not serve the model).
+     * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, TURN_NOT_OPEN and INTERRUPTED (`active_turn_id`);
+     * CAPSULE_NOT_FOUND; WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE;
+     * LANE_EXCEEDED; INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the
+     * active turn is not under the session's head, or `render` is for an API that does not serve the model).
      */
     assemble: {
       name: "Assemble",
@@ -3766,10 +3767,10 @@ export const AssemblyServiceService = {
    * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
    * deadline allows, never fails the assembly: history is cut instead.
    *
-   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
-   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
-   * not under the session's head, or `render` is for an API that does not serve the model).
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, TURN_NOT_OPEN and INTERRUPTED (`active_turn_id`);
+   * CAPSULE_NOT_FOUND; WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE;
+   * LANE_EXCEEDED; INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the
+   * active turn is not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble: {
     path: "/quire.v1.AssemblyService/Assemble" as const,
@@ -3937,10 +3938,10 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
    * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
    * deadline allows, never fails the assembly: history is cut instead.
    *
-   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
-   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
-   * not under the session's head, or `render` is for an API that does not serve the model).
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, TURN_NOT_OPEN and INTERRUPTED (`active_turn_id`);
+   * CAPSULE_NOT_FOUND; WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE;
+   * LANE_EXCEEDED; INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the
+   * active turn is not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble: handleServerStreamingCall<AssembleRequest, AssembleResponse>;
   /**
@@ -4019,10 +4020,10 @@ export interface AssemblyServiceClient extends Client {
    * need a compaction at the same time share one. A compaction that fails, or that takes longer than the
    * deadline allows, never fails the assembly: history is cut instead.
    *
-   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND and TURN_NOT_OPEN (`active_turn_id`); CAPSULE_NOT_FOUND;
-   * WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE; LANE_EXCEEDED;
-   * INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the active turn is
-   * not under the session's head, or `render` is for an API that does not serve the model).
+   * Errors: SESSION_NOT_FOUND; TURN_NOT_FOUND, TURN_NOT_OPEN and INTERRUPTED (`active_turn_id`);
+   * CAPSULE_NOT_FOUND; WORKSPACE_NOT_FOUND; TOOLSET_NOT_FOUND; BLOCK_NOT_FOUND (`blocks`); CONTEXT_TOO_LARGE;
+   * LANE_EXCEEDED; INVALID_FIELD (no capsule is known, a worker has no task, a toolset has no workspace, the
+   * active turn is not under the session's head, or `render` is for an API that does not serve the model).
    */
   assemble(request: AssembleRequest, options?: Partial<CallOptions>): ClientReadableStream<AssembleResponse>;
   assemble(

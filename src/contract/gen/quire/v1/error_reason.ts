@@ -516,6 +516,43 @@ export const ErrorReason = {
    *     "metadata": { "bytes": "5242880", "max": "4194304", "use": "Assemble" } }
    */
   RESPONSE_TOO_LARGE: "ERROR_REASON_RESPONSE_TOO_LARGE",
+  /**
+   * SESSION_BUSY - ERROR_REASON_SESSION_BUSY (ABORTED, with RetryInfo) means that an open turn has the session's lease, so
+   * nothing else may move the session's head. Nothing was written. Try again, later or with `on_busy` WAIT;
+   * or end the other turn with INTERRUPT. `turn_id` has the lease, taken by `holder`, until `expire_time`
+   * unless it is renewed.
+   *
+   *   { "reason": "SESSION_BUSY", "domain": "quire.v1",
+   *     "metadata": {
+   *       "session_id": "0198c0de-0000-7000-8000-000000000007",
+   *       "turn_id": "0198c0de-0000-7000-8000-000000000001",
+   *       "holder": "web-2",
+   *       "expire_time": "2026-11-18T09:30:00.000Z"
+   *     } }
+   */
+  SESSION_BUSY: "ERROR_REASON_SESSION_BUSY",
+  /**
+   * INTERRUPTED - ERROR_REASON_INTERRUPTED (ABORTED) means that another turn took this one's lease and ended it, because it
+   * was told to or because the lease had expired. Nothing was written. `status` is how the turn was ended:
+   * unless that is FAILED, what had been appended is in the thread. Begin a new turn for the rest.
+   *
+   *   { "reason": "INTERRUPTED", "domain": "quire.v1",
+   *     "metadata": {
+   *       "turn_id": "0198c0de-0000-7000-8000-000000000001",
+   *       "by_turn_id": "0198c0de-0000-7000-8000-000000000009",
+   *       "status": "COMPLETED"
+   *     } }
+   */
+  INTERRUPTED: "ERROR_REASON_INTERRUPTED",
+  /**
+   * LEASE_LOST - ERROR_REASON_LEASE_LOST (ABORTED) means that the open turn has no lease to renew: it never took one, or
+   * the session's head was moved after the lease had expired. CompleteTurn says what has become of the turn's
+   * place.
+   *
+   *   { "reason": "LEASE_LOST", "domain": "quire.v1",
+   *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001" } }
+   */
+  LEASE_LOST: "ERROR_REASON_LEASE_LOST",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -584,6 +621,9 @@ export namespace ErrorReason {
   export type ARCHIVAL_NOT_FOUND = typeof ErrorReason.ARCHIVAL_NOT_FOUND;
   export type UPDATE_REFUSED = typeof ErrorReason.UPDATE_REFUSED;
   export type RESPONSE_TOO_LARGE = typeof ErrorReason.RESPONSE_TOO_LARGE;
+  export type SESSION_BUSY = typeof ErrorReason.SESSION_BUSY;
+  export type INTERRUPTED = typeof ErrorReason.INTERRUPTED;
+  export type LEASE_LOST = typeof ErrorReason.LEASE_LOST;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -775,6 +815,15 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 90:
     case "ERROR_REASON_RESPONSE_TOO_LARGE":
       return ErrorReason.RESPONSE_TOO_LARGE;
+    case 70:
+    case "ERROR_REASON_SESSION_BUSY":
+      return ErrorReason.SESSION_BUSY;
+    case 71:
+    case "ERROR_REASON_INTERRUPTED":
+      return ErrorReason.INTERRUPTED;
+    case 72:
+    case "ERROR_REASON_LEASE_LOST":
+      return ErrorReason.LEASE_LOST;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -908,6 +957,12 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 59;
     case ErrorReason.RESPONSE_TOO_LARGE:
       return 90;
+    case ErrorReason.SESSION_BUSY:
+      return 70;
+    case ErrorReason.INTERRUPTED:
+      return 71;
+    case ErrorReason.LEASE_LOST:
+      return 72;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

@@ -31,6 +31,7 @@ import { Message } from "./message.js";
 import { ProviderResponse, ReadAnswer, ToolOutput } from "./response.js";
 import {
   HeadMove,
+  Lease,
   Session,
   SessionDefaults,
   SubAgentLink,
@@ -117,6 +118,73 @@ export function onHeadMovedToNumber(object: OnHeadMoved): number {
     case OnHeadMoved.APPEND:
       return 3;
     case OnHeadMoved.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
+/** OnBusy is what BeginTurn does when another open turn has the session's lease. */
+export const OnBusy = {
+  /** UNSPECIFIED - ON_BUSY_UNSPECIFIED means REJECT. */
+  UNSPECIFIED: "ON_BUSY_UNSPECIFIED",
+  /** REJECT - ON_BUSY_REJECT fails with SESSION_BUSY, and nothing is written. */
+  REJECT: "ON_BUSY_REJECT",
+  /**
+   * WAIT - ON_BUSY_WAIT waits until the session is free, for as long as the caller does: give the call a deadline.
+   * Those who wait at one server get it in the order in which they came. If too many wait there already, the
+   * call fails with SESSION_BUSY at once.
+   */
+  WAIT: "ON_BUSY_WAIT",
+  /**
+   * INTERRUPT - ON_BUSY_INTERRUPT ends the other turn and takes the session at once. Whoever wrote the other turn is told
+   * by its next call, which fails with INTERRUPTED.
+   */
+  INTERRUPT: "ON_BUSY_INTERRUPT",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type OnBusy = typeof OnBusy[keyof typeof OnBusy];
+
+export namespace OnBusy {
+  export type UNSPECIFIED = typeof OnBusy.UNSPECIFIED;
+  export type REJECT = typeof OnBusy.REJECT;
+  export type WAIT = typeof OnBusy.WAIT;
+  export type INTERRUPT = typeof OnBusy.INTERRUPT;
+  export type UNRECOGNIZED = typeof OnBusy.UNRECOGNIZED;
+}
+
+export function onBusyFromJSON(object: any): OnBusy {
+  switch (object) {
+    case 0:
+    case "ON_BUSY_UNSPECIFIED":
+      return OnBusy.UNSPECIFIED;
+    case 1:
+    case "ON_BUSY_REJECT":
+      return OnBusy.REJECT;
+    case 2:
+    case "ON_BUSY_WAIT":
+      return OnBusy.WAIT;
+    case 3:
+    case "ON_BUSY_INTERRUPT":
+      return OnBusy.INTERRUPT;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return OnBusy.UNRECOGNIZED;
+  }
+}
+
+export function onBusyToNumber(object: OnBusy): number {
+  switch (object) {
+    case OnBusy.UNSPECIFIED:
+      return 0;
+    case OnBusy.REJECT:
+      return 1;
+    case OnBusy.WAIT:
+      return 2;
+    case OnBusy.INTERRUPT:
+      return 3;
+    case OnBusy.UNRECOGNIZED:
     default:
       return -1;
   }
@@ -627,6 +695,26 @@ export interface BeginTurnRequest {
     | undefined;
   /** tool_results answer calls that the parent left open. They are written first, as one TOOL message. */
   readonly toolResults: readonly ToolOutput[];
+  /** lease takes the session for this turn. Absent when the turn does without. */
+  readonly lease: LeaseRequest | undefined;
+}
+
+/** LeaseRequest asks for a session to be kept for one turn. */
+export interface LeaseRequest {
+  /** seconds is how long the lease lives after it was taken or renewed; 60 when 0. */
+  readonly seconds: number;
+  /**
+   * on_busy is what to do while another open turn has the lease. One that has expired never stands in the
+   * way.
+   */
+  readonly onBusy: OnBusy;
+  /**
+   * discard fails the turn that loses the lease to this one, so that nothing of it comes into the thread.
+   * Without it, that turn is completed with the messages that it has.
+   */
+  readonly discard: boolean;
+  /** holder is who takes the lease, for those who find the session busy, such as "web-2". May be empty. */
+  readonly holder: string;
 }
 
 /** BeginTurnResponse holds the turn that was opened. */
@@ -639,6 +727,26 @@ export interface BeginTurnResponse {
   readonly messageIds: readonly string[];
   /** warnings are what the caller should know, such as that the named assembly is no longer known. */
   readonly warnings: readonly Warning[];
+  /** lease is what the turn took; absent when it asked for none. */
+  readonly lease:
+    | Lease
+    | undefined;
+  /** interrupted is the turn that had the lease before, as it was ended; absent when there was none. */
+  readonly interrupted: Turn | undefined;
+}
+
+/** RenewLeaseRequest asks for a lease to be renewed. */
+export interface RenewLeaseRequest {
+  /** turn_id is the open turn that has the lease. */
+  readonly turnId: string;
+  /** seconds is how long the lease lives from now on, and after each renewal; as before when 0. */
+  readonly seconds: number;
+}
+
+/** RenewLeaseResponse holds the lease. */
+export interface RenewLeaseResponse {
+  /** lease is the lease with its new time. */
+  readonly lease: Lease | undefined;
 }
 
 /** AppendMessagesRequest asks for messages to be added to an open turn. */
@@ -660,8 +768,8 @@ export interface AppendMessagesRequest {
     | number
     | undefined;
   /**
-   * assembly_id is the assembly whose context these messages answer, if it is not the one that the turn began
-   * with. The session's next context then begins as that one did, for example after a compaction inside a
+   * assembly_id is the assembly whose context these messages answer, if it is not the one that the turn named
+   * before. The session's next context then begins as that one did, for example after a compaction inside a
    * tool loop. Absent when no new context was assembled.
    */
   readonly assemblyId?:
@@ -884,7 +992,19 @@ export interface WatchSessionResponse {
     | //
     /** deleted is sent last, once the session is deleted. */
     { readonly $case: "deleted"; readonly value: SessionDeleted }
+    | //
+    /**
+     * lease_changed is a hint that another turn has the session's lease now, or none. Changes that follow
+     * each other closely may be told as one; renewals are not told.
+     */
+    { readonly $case: "leaseChanged"; readonly value: LeaseChanged }
     | undefined;
+}
+
+/** LeaseChanged says who has a session's lease. */
+export interface LeaseChanged {
+  /** lease is the lease as it was taken; absent when no turn has one. */
+  readonly lease: Lease | undefined;
 }
 
 /** SessionDeleted says that a session no longer exists. */
@@ -3140,6 +3260,7 @@ function createBaseBeginTurnRequest(): BeginTurnRequest {
     abandonOpenItems: false,
     assemblyId: undefined,
     toolResults: [],
+    lease: undefined,
   };
 }
 
@@ -3171,6 +3292,9 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     }
     for (const v of message.toolResults) {
       ToolOutput.encode(v!, writer.uint32(170).fork()).join();
+    }
+    if (message.lease !== undefined) {
+      LeaseRequest.encode(message.lease, writer.uint32(242).fork()).join();
     }
     return writer;
   },
@@ -3260,6 +3384,14 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
             message.toolResults.push(ToolOutput.decode(reader, reader.uint32()));
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.lease = LeaseRequest.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3288,12 +3420,106 @@ export const BeginTurnRequest: MessageFns<BeginTurnRequest> = {
     message.abandonOpenItems = object.abandonOpenItems ?? false;
     message.assemblyId = object.assemblyId ?? undefined;
     message.toolResults = object.toolResults?.map((e) => ToolOutput.fromPartial(e)) || [];
+    message.lease = (object.lease !== undefined && object.lease !== null)
+      ? LeaseRequest.fromPartial(object.lease)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseLeaseRequest(): LeaseRequest {
+  return { seconds: 0, onBusy: OnBusy.UNSPECIFIED, discard: false, holder: "" };
+}
+
+export const LeaseRequest: MessageFns<LeaseRequest> = {
+  encode(message: LeaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.seconds !== 0) {
+      writer.uint32(8).uint32(message.seconds);
+    }
+    if (message.onBusy !== OnBusy.UNSPECIFIED) {
+      writer.uint32(16).int32(onBusyToNumber(message.onBusy));
+    }
+    if (message.discard !== false) {
+      writer.uint32(24).bool(message.discard);
+    }
+    if (message.holder !== "") {
+      writer.uint32(34).string(message.holder);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LeaseRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLeaseRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.seconds = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.onBusy = onBusyFromJSON(reader.int32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.discard = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.holder = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LeaseRequest>): LeaseRequest {
+    return LeaseRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LeaseRequest>): LeaseRequest {
+    const message = createBaseLeaseRequest() as any;
+    message.seconds = object.seconds ?? 0;
+    message.onBusy = object.onBusy ?? OnBusy.UNSPECIFIED;
+    message.discard = object.discard ?? false;
+    message.holder = object.holder ?? "";
     return message;
   },
 };
 
 function createBaseBeginTurnResponse(): BeginTurnResponse {
-  return { turn: undefined, messageIds: [], warnings: [] };
+  return { turn: undefined, messageIds: [], warnings: [], lease: undefined, interrupted: undefined };
 }
 
 export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
@@ -3306,6 +3532,12 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
     }
     for (const v of message.warnings) {
       Warning.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.lease !== undefined) {
+      Lease.encode(message.lease, writer.uint32(242).fork()).join();
+    }
+    if (message.interrupted !== undefined) {
+      Turn.encode(message.interrupted, writer.uint32(250).fork()).join();
     }
     return writer;
   },
@@ -3347,6 +3579,22 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
             message.warnings.push(Warning.decode(reader, reader.uint32()));
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.lease = Lease.decode(reader, reader.uint32());
+            continue;
+          }
+          case 31: {
+            if (tag !== 250) {
+              break;
+            }
+
+            message.interrupted = Turn.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3367,6 +3615,132 @@ export const BeginTurnResponse: MessageFns<BeginTurnResponse> = {
     message.turn = (object.turn !== undefined && object.turn !== null) ? Turn.fromPartial(object.turn) : undefined;
     message.messageIds = object.messageIds?.map((e) => e) || [];
     message.warnings = object.warnings?.map((e) => Warning.fromPartial(e)) || [];
+    message.lease = (object.lease !== undefined && object.lease !== null) ? Lease.fromPartial(object.lease) : undefined;
+    message.interrupted = (object.interrupted !== undefined && object.interrupted !== null)
+      ? Turn.fromPartial(object.interrupted)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseRenewLeaseRequest(): RenewLeaseRequest {
+  return { turnId: "", seconds: 0 };
+}
+
+export const RenewLeaseRequest: MessageFns<RenewLeaseRequest> = {
+  encode(message: RenewLeaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.turnId !== "") {
+      writer.uint32(10).string(message.turnId);
+    }
+    if (message.seconds !== 0) {
+      writer.uint32(16).uint32(message.seconds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewLeaseRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewLeaseRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.turnId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.seconds = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenewLeaseRequest>): RenewLeaseRequest {
+    return RenewLeaseRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewLeaseRequest>): RenewLeaseRequest {
+    const message = createBaseRenewLeaseRequest() as any;
+    message.turnId = object.turnId ?? "";
+    message.seconds = object.seconds ?? 0;
+    return message;
+  },
+};
+
+function createBaseRenewLeaseResponse(): RenewLeaseResponse {
+  return { lease: undefined };
+}
+
+export const RenewLeaseResponse: MessageFns<RenewLeaseResponse> = {
+  encode(message: RenewLeaseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lease !== undefined) {
+      Lease.encode(message.lease, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewLeaseResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewLeaseResponse() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lease = Lease.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RenewLeaseResponse>): RenewLeaseResponse {
+    return RenewLeaseResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewLeaseResponse>): RenewLeaseResponse {
+    const message = createBaseRenewLeaseResponse() as any;
+    message.lease = (object.lease !== undefined && object.lease !== null) ? Lease.fromPartial(object.lease) : undefined;
     return message;
   },
 };
@@ -4670,6 +5044,9 @@ export const WatchSessionResponse: MessageFns<WatchSessionResponse> = {
       case "deleted":
         SessionDeleted.encode(message.event.value, writer.uint32(26).fork()).join();
         break;
+      case "leaseChanged":
+        LeaseChanged.encode(message.event.value, writer.uint32(242).fork()).join();
+        break;
     }
     return writer;
   },
@@ -4711,6 +5088,14 @@ export const WatchSessionResponse: MessageFns<WatchSessionResponse> = {
             message.event = { $case: "deleted", value: SessionDeleted.decode(reader, reader.uint32()) };
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.event = { $case: "leaseChanged", value: LeaseChanged.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4747,7 +5132,68 @@ export const WatchSessionResponse: MessageFns<WatchSessionResponse> = {
         }
         break;
       }
+      case "leaseChanged": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "leaseChanged", value: LeaseChanged.fromPartial(object.event.value) };
+        }
+        break;
+      }
     }
+    return message;
+  },
+};
+
+function createBaseLeaseChanged(): LeaseChanged {
+  return { lease: undefined };
+}
+
+export const LeaseChanged: MessageFns<LeaseChanged> = {
+  encode(message: LeaseChanged, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lease !== undefined) {
+      Lease.encode(message.lease, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LeaseChanged {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLeaseChanged() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lease = Lease.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LeaseChanged>): LeaseChanged {
+    return LeaseChanged.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LeaseChanged>): LeaseChanged {
+    const message = createBaseLeaseChanged() as any;
+    message.lease = (object.lease !== undefined && object.lease !== null) ? Lease.fromPartial(object.lease) : undefined;
     return message;
   },
 };
@@ -5303,9 +5749,10 @@ export const LedgerServiceDefinition = {
      * the session's head to any finished turn.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
-     * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
-     * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
-     * task, or the session with more than 64 tags).
+     * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); SESSION_BUSY
+     * (the head is to move, and an open turn has the session's lease); NO_TASK (a task or its status for a
+     * session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a task, or the session
+     * with more than 64 tags).
      */
     updateSession: {
       name: "UpdateSession",
@@ -5392,7 +5839,8 @@ export const LedgerServiceDefinition = {
      * names neither parent nor assembly goes after the session's head.
      *
      * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
-     * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+     * HEAD_MOVED; SESSION_BUSY (it would become the head, and an open turn has the session's lease);
+     * INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
      * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
      * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
      */
@@ -5408,8 +5856,16 @@ export const LedgerServiceDefinition = {
      * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
      * history until CompleteTurn finishes it.
      *
-     * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
-     * UNANSWERED_CALLS means that its messages pass over what the parent left open.
+     * With `lease` it takes the session for this turn: until the turn ends or the lease expires, nothing else
+     * moves the session's head. Leave `parent_turn_id` out, assemble with `active_turn_id` and the event, and
+     * name the assembly when the first messages are appended. If a turn had the lease before and is still open,
+     * because its lease expired or this one interrupts it, that turn is ended in the same transaction: it is
+     * completed with what it has, and calls that it leaves open are given up by the next turn that does not
+     * answer them. It fails if it has no messages, or if `discard` is set.
+     *
+     * Atomic; idempotent by `request_id`. Errors: those of RecordTurn; SESSION_BUSY only with `lease`, and
+     * INVALID_FIELD for `lease` with BRANCH. Calls of this turn may still be open; UNANSWERED_CALLS means that
+     * its messages pass over what the parent left open.
      */
     beginTurn: {
       name: "BeginTurn",
@@ -5420,10 +5876,12 @@ export const LedgerServiceDefinition = {
       options: {},
     },
     /**
-     * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
-     * client can go on with it at any time.
+     * AppendMessages adds messages to an open turn, and renews the turn's lease if it has one. An open turn
+     * belongs to nobody and does not expire: any client can go on with it at any time. A turn that has named no
+     * assembly yet takes from the first one that is named what RecordTurn would.
      *
-     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+     * its lease and ended it); MESSAGE_COUNT_MISMATCH;
      * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
      */
     appendMessages: {
@@ -5436,17 +5894,36 @@ export const LedgerServiceDefinition = {
     },
     /**
      * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
-     * it becomes the head of its session; as FAILED it does not.
+     * it becomes the head of its session; as FAILED it does not. Its lease ends with it. A lease that expired
+     * does not matter here, as long as nobody took the session and the head has not moved.
      *
-     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
-     * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
-     * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+     * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+     * its lease and ended it); TURN_EMPTY; HEAD_MOVED (the session's head is no longer the turn's parent);
+     * SESSION_BUSY (it would become the head, and another open turn has the session's lease); UNKNOWN_PARENT
+     * (the parent was erased meanwhile); INVALID_FIELD (an assembly of another session); and those of the
+     * messages, as in RecordTurn.
      */
     completeTurn: {
       name: "CompleteTurn",
       requestType: CompleteTurnRequest as typeof CompleteTurnRequest,
       requestStream: false,
       responseType: CompleteTurnResponse as typeof CompleteTurnResponse,
+      responseStream: false,
+      options: {},
+    },
+    /**
+     * RenewLease makes the lease of an open turn last for its whole time again. AppendMessages does so as well;
+     * this is for a model or a tool that takes long. A lease that expired lives again, if nobody took the
+     * session and the head has not moved.
+     *
+     * Atomic. To repeat it does no harm, so it takes no `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN;
+     * INTERRUPTED (another turn took the lease); LEASE_LOST (the turn has no lease, or no longer).
+     */
+    renewLease: {
+      name: "RenewLease",
+      requestType: RenewLeaseRequest as typeof RenewLeaseRequest,
+      requestStream: false,
+      responseType: RenewLeaseResponse as typeof RenewLeaseResponse,
       responseStream: false,
       options: {},
     },
@@ -5535,8 +6012,9 @@ export const LedgerServiceDefinition = {
      * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
      *
      * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
-     * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
-     * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
+     * everything that followed. Leases are told as hints besides, without a sequence. On one server, a session
+     * may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+     * (`watchers`, `server_watchers`).
      */
     watchSession: {
       name: "WatchSession",
@@ -5621,9 +6099,10 @@ export const LedgerServiceService = {
    * the session's head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
-   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
-   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
-   * task, or the session with more than 64 tags).
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); SESSION_BUSY
+   * (the head is to move, and an open turn has the session's lease); NO_TASK (a task or its status for a
+   * session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a task, or the session
+   * with more than 64 tags).
    */
   updateSession: {
     path: "/quire.v1.LedgerService/UpdateSession" as const,
@@ -5720,7 +6199,8 @@ export const LedgerServiceService = {
    * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
-   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * HEAD_MOVED; SESSION_BUSY (it would become the head, and an open turn has the session's lease);
+   * INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
    * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
@@ -5737,8 +6217,16 @@ export const LedgerServiceService = {
    * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
    * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
-   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
+   * With `lease` it takes the session for this turn: until the turn ends or the lease expires, nothing else
+   * moves the session's head. Leave `parent_turn_id` out, assemble with `active_turn_id` and the event, and
+   * name the assembly when the first messages are appended. If a turn had the lease before and is still open,
+   * because its lease expired or this one interrupts it, that turn is ended in the same transaction: it is
+   * completed with what it has, and calls that it leaves open are given up by the next turn that does not
+   * answer them. It fails if it has no messages, or if `discard` is set.
+   *
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn; SESSION_BUSY only with `lease`, and
+   * INVALID_FIELD for `lease` with BRANCH. Calls of this turn may still be open; UNANSWERED_CALLS means that
+   * its messages pass over what the parent left open.
    */
   beginTurn: {
     path: "/quire.v1.LedgerService/BeginTurn" as const,
@@ -5750,10 +6238,12 @@ export const LedgerServiceService = {
     responseDeserialize: (value: Buffer): BeginTurnResponse => BeginTurnResponse.decode(value),
   },
   /**
-   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
-   * client can go on with it at any time.
+   * AppendMessages adds messages to an open turn, and renews the turn's lease if it has one. An open turn
+   * belongs to nobody and does not expire: any client can go on with it at any time. A turn that has named no
+   * assembly yet takes from the first one that is named what RecordTurn would.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); MESSAGE_COUNT_MISMATCH;
    * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages: {
@@ -5769,11 +6259,14 @@ export const LedgerServiceService = {
   },
   /**
    * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
-   * it becomes the head of its session; as FAILED it does not.
+   * it becomes the head of its session; as FAILED it does not. Its lease ends with it. A lease that expired
+   * does not matter here, as long as nobody took the session and the head has not moved.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
-   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
-   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); TURN_EMPTY; HEAD_MOVED (the session's head is no longer the turn's parent);
+   * SESSION_BUSY (it would become the head, and another open turn has the session's lease); UNKNOWN_PARENT
+   * (the parent was erased meanwhile); INVALID_FIELD (an assembly of another session); and those of the
+   * messages, as in RecordTurn.
    */
   completeTurn: {
     path: "/quire.v1.LedgerService/CompleteTurn" as const,
@@ -5784,6 +6277,23 @@ export const LedgerServiceService = {
     responseSerialize: (value: CompleteTurnResponse): Buffer =>
       Buffer.from(CompleteTurnResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CompleteTurnResponse => CompleteTurnResponse.decode(value),
+  },
+  /**
+   * RenewLease makes the lease of an open turn last for its whole time again. AppendMessages does so as well;
+   * this is for a model or a tool that takes long. A lease that expired lives again, if nobody took the
+   * session and the head has not moved.
+   *
+   * Atomic. To repeat it does no harm, so it takes no `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN;
+   * INTERRUPTED (another turn took the lease); LEASE_LOST (the turn has no lease, or no longer).
+   */
+  renewLease: {
+    path: "/quire.v1.LedgerService/RenewLease" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RenewLeaseRequest): Buffer => Buffer.from(RenewLeaseRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RenewLeaseRequest => RenewLeaseRequest.decode(value),
+    responseSerialize: (value: RenewLeaseResponse): Buffer => Buffer.from(RenewLeaseResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RenewLeaseResponse => RenewLeaseResponse.decode(value),
   },
   /**
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
@@ -5878,8 +6388,9 @@ export const LedgerServiceService = {
    * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
-   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
-   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
+   * everything that followed. Leases are told as hints besides, without a sequence. On one server, a session
+   * may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession: {
     path: "/quire.v1.LedgerService/WatchSession" as const,
@@ -5921,9 +6432,10 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * the session's head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
-   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
-   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
-   * task, or the session with more than 64 tags).
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); SESSION_BUSY
+   * (the head is to move, and an open turn has the session's lease); NO_TASK (a task or its status for a
+   * session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a task, or the session
+   * with more than 64 tags).
    */
   updateSession: handleUnaryCall<UpdateSessionRequest, UpdateSessionResponse>;
   /**
@@ -5975,7 +6487,8 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
-   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * HEAD_MOVED; SESSION_BUSY (it would become the head, and an open turn has the session's lease);
+   * INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
    * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
@@ -5984,27 +6497,49 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
    * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
-   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
+   * With `lease` it takes the session for this turn: until the turn ends or the lease expires, nothing else
+   * moves the session's head. Leave `parent_turn_id` out, assemble with `active_turn_id` and the event, and
+   * name the assembly when the first messages are appended. If a turn had the lease before and is still open,
+   * because its lease expired or this one interrupts it, that turn is ended in the same transaction: it is
+   * completed with what it has, and calls that it leaves open are given up by the next turn that does not
+   * answer them. It fails if it has no messages, or if `discard` is set.
+   *
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn; SESSION_BUSY only with `lease`, and
+   * INVALID_FIELD for `lease` with BRANCH. Calls of this turn may still be open; UNANSWERED_CALLS means that
+   * its messages pass over what the parent left open.
    */
   beginTurn: handleUnaryCall<BeginTurnRequest, BeginTurnResponse>;
   /**
-   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
-   * client can go on with it at any time.
+   * AppendMessages adds messages to an open turn, and renews the turn's lease if it has one. An open turn
+   * belongs to nobody and does not expire: any client can go on with it at any time. A turn that has named no
+   * assembly yet takes from the first one that is named what RecordTurn would.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); MESSAGE_COUNT_MISMATCH;
    * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages: handleUnaryCall<AppendMessagesRequest, AppendMessagesResponse>;
   /**
    * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
-   * it becomes the head of its session; as FAILED it does not.
+   * it becomes the head of its session; as FAILED it does not. Its lease ends with it. A lease that expired
+   * does not matter here, as long as nobody took the session and the head has not moved.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
-   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
-   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); TURN_EMPTY; HEAD_MOVED (the session's head is no longer the turn's parent);
+   * SESSION_BUSY (it would become the head, and another open turn has the session's lease); UNKNOWN_PARENT
+   * (the parent was erased meanwhile); INVALID_FIELD (an assembly of another session); and those of the
+   * messages, as in RecordTurn.
    */
   completeTurn: handleUnaryCall<CompleteTurnRequest, CompleteTurnResponse>;
+  /**
+   * RenewLease makes the lease of an open turn last for its whole time again. AppendMessages does so as well;
+   * this is for a model or a tool that takes long. A lease that expired lives again, if nobody took the
+   * session and the head has not moved.
+   *
+   * Atomic. To repeat it does no harm, so it takes no `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN;
+   * INTERRUPTED (another turn took the lease); LEASE_LOST (the turn has no lease, or no longer).
+   */
+  renewLease: handleUnaryCall<RenewLeaseRequest, RenewLeaseResponse>;
   /**
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
    * compaction's.
@@ -6055,8 +6590,9 @@ export interface LedgerServiceServer extends UntypedServiceImplementation {
    * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
-   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
-   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
+   * everything that followed. Leases are told as hints besides, without a sequence. On one server, a session
+   * may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession: handleServerStreamingCall<WatchSessionRequest, WatchSessionResponse>;
 }
@@ -6131,9 +6667,10 @@ export interface LedgerServiceClient extends Client {
    * the session's head to any finished turn.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; LABEL_TAKEN; TURN_NOT_FOUND and
-   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); NO_TASK (a task
-   * or its status for a session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a
-   * task, or the session with more than 64 tags).
+   * TURN_NOT_FINISHED (`head_turn_id`); HEAD_MOVED (the head is not `expected_head_turn_id`); SESSION_BUSY
+   * (the head is to move, and an open turn has the session's lease); NO_TASK (a task or its status for a
+   * session that is not a sub-agent's); INVALID_FIELD (a worker would be left without a task, or the session
+   * with more than 64 tags).
    */
   updateSession(
     request: UpdateSessionRequest,
@@ -6255,7 +6792,8 @@ export interface LedgerServiceClient extends Client {
    * names neither parent nor assembly goes after the session's head.
    *
    * Atomic; idempotent by `request_id`. Errors: SESSION_NOT_FOUND; UNKNOWN_PARENT; PARENT_NOT_FINISHED;
-   * HEAD_MOVED; INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
+   * HEAD_MOVED; SESSION_BUSY (it would become the head, and an open turn has the session's lease);
+   * INVALID_FIELD (an assembly of another session); and those of the messages: BAD_ROLE_ORDER,
    * PART_NOT_ALLOWED, ORPHAN_TOOL_RESULT, ORPHAN_APPROVAL_ANSWER, DUPLICATE_ANSWER, DUPLICATE_CALL,
    * UNANSWERED_CALLS; RESPONSE_UNREADABLE (the provider's response).
    */
@@ -6278,8 +6816,16 @@ export interface LedgerServiceClient extends Client {
    * BeginTurn opens a turn that is then written step by step. It moves no head, and the turn is part of no
    * history until CompleteTurn finishes it.
    *
-   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn. Calls of this turn may still be open;
-   * UNANSWERED_CALLS means that its messages pass over what the parent left open.
+   * With `lease` it takes the session for this turn: until the turn ends or the lease expires, nothing else
+   * moves the session's head. Leave `parent_turn_id` out, assemble with `active_turn_id` and the event, and
+   * name the assembly when the first messages are appended. If a turn had the lease before and is still open,
+   * because its lease expired or this one interrupts it, that turn is ended in the same transaction: it is
+   * completed with what it has, and calls that it leaves open are given up by the next turn that does not
+   * answer them. It fails if it has no messages, or if `discard` is set.
+   *
+   * Atomic; idempotent by `request_id`. Errors: those of RecordTurn; SESSION_BUSY only with `lease`, and
+   * INVALID_FIELD for `lease` with BRANCH. Calls of this turn may still be open; UNANSWERED_CALLS means that
+   * its messages pass over what the parent left open.
    */
   beginTurn(
     request: BeginTurnRequest,
@@ -6297,10 +6843,12 @@ export interface LedgerServiceClient extends Client {
     callback: (error: ServiceError | null, response: BeginTurnResponse) => void,
   ): ClientUnaryCall;
   /**
-   * AppendMessages adds messages to an open turn. An open turn belongs to nobody and does not expire: any
-   * client can go on with it at any time.
+   * AppendMessages adds messages to an open turn, and renews the turn's lease if it has one. An open turn
+   * belongs to nobody and does not expire: any client can go on with it at any time. A turn that has named no
+   * assembly yet takes from the first one that is named what RecordTurn would.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; MESSAGE_COUNT_MISMATCH;
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); MESSAGE_COUNT_MISMATCH;
    * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
    */
   appendMessages(
@@ -6320,11 +6868,14 @@ export interface LedgerServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * CompleteTurn finishes an open turn, adding its last messages if there are any. As COMPLETED or AWAITING
-   * it becomes the head of its session; as FAILED it does not.
+   * it becomes the head of its session; as FAILED it does not. Its lease ends with it. A lease that expired
+   * does not matter here, as long as nobody took the session and the head has not moved.
    *
-   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; TURN_EMPTY; HEAD_MOVED (the
-   * session's head is no longer the turn's parent); UNKNOWN_PARENT (the parent was erased meanwhile);
-   * INVALID_FIELD (an assembly of another session); and those of the messages, as in RecordTurn.
+   * Atomic; idempotent by `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN; INTERRUPTED (another turn took
+   * its lease and ended it); TURN_EMPTY; HEAD_MOVED (the session's head is no longer the turn's parent);
+   * SESSION_BUSY (it would become the head, and another open turn has the session's lease); UNKNOWN_PARENT
+   * (the parent was erased meanwhile); INVALID_FIELD (an assembly of another session); and those of the
+   * messages, as in RecordTurn.
    */
   completeTurn(
     request: CompleteTurnRequest,
@@ -6340,6 +6891,29 @@ export interface LedgerServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CompleteTurnResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * RenewLease makes the lease of an open turn last for its whole time again. AppendMessages does so as well;
+   * this is for a model or a tool that takes long. A lease that expired lives again, if nobody took the
+   * session and the head has not moved.
+   *
+   * Atomic. To repeat it does no harm, so it takes no `request_id`. Errors: TURN_NOT_FOUND; TURN_NOT_OPEN;
+   * INTERRUPTED (another turn took the lease); LEASE_LOST (the turn has no lease, or no longer).
+   */
+  renewLease(
+    request: RenewLeaseRequest,
+    callback: (error: ServiceError | null, response: RenewLeaseResponse) => void,
+  ): ClientUnaryCall;
+  renewLease(
+    request: RenewLeaseRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RenewLeaseResponse) => void,
+  ): ClientUnaryCall;
+  renewLease(
+    request: RenewLeaseRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RenewLeaseResponse) => void,
   ): ClientUnaryCall;
   /**
    * GetTurn returns one turn with all its messages, in any state; or a compaction, if the id is a
@@ -6455,8 +7029,9 @@ export interface LedgerServiceClient extends Client {
    * WatchSession sends the moves of a session's head as they happen. It ends when the session is deleted.
    *
    * No move is left out and none is sent twice: a client that comes back with the last sequence it saw gets
-   * everything that followed. On one server, a session may have 10,000 watchers, and all sessions together
-   * 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED (`watchers`, `server_watchers`).
+   * everything that followed. Leases are told as hints besides, without a sequence. On one server, a session
+   * may have 10,000 watchers, and all sessions together 20,000. Errors: SESSION_NOT_FOUND, LIMIT_REACHED
+   * (`watchers`, `server_watchers`).
    */
   watchSession(
     request: WatchSessionRequest,

@@ -108,6 +108,8 @@ export const HeadMoveCause = {
   FORKED: "HEAD_MOVE_CAUSE_FORKED",
   /** MOVED - HEAD_MOVE_CAUSE_MOVED is a head set by UpdateSession. */
   MOVED: "HEAD_MOVE_CAUSE_MOVED",
+  /** INTERRUPTED - HEAD_MOVE_CAUSE_INTERRUPTED is a turn that was ended by another one, which took its lease. */
+  INTERRUPTED: "HEAD_MOVE_CAUSE_INTERRUPTED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -119,6 +121,7 @@ export namespace HeadMoveCause {
   export type COMPLETED = typeof HeadMoveCause.COMPLETED;
   export type FORKED = typeof HeadMoveCause.FORKED;
   export type MOVED = typeof HeadMoveCause.MOVED;
+  export type INTERRUPTED = typeof HeadMoveCause.INTERRUPTED;
   export type UNRECOGNIZED = typeof HeadMoveCause.UNRECOGNIZED;
 }
 
@@ -139,6 +142,9 @@ export function headMoveCauseFromJSON(object: any): HeadMoveCause {
     case 4:
     case "HEAD_MOVE_CAUSE_MOVED":
       return HeadMoveCause.MOVED;
+    case 5:
+    case "HEAD_MOVE_CAUSE_INTERRUPTED":
+      return HeadMoveCause.INTERRUPTED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -158,6 +164,8 @@ export function headMoveCauseToNumber(object: HeadMoveCause): number {
       return 3;
     case HeadMoveCause.MOVED:
       return 4;
+    case HeadMoveCause.INTERRUPTED:
+      return 5;
     case HeadMoveCause.UNRECOGNIZED:
     default:
       return -1;
@@ -217,11 +225,30 @@ export interface Session {
     | undefined;
   /** reported_limits are the limits of models as ReportOverflow told them. */
   readonly reportedLimits: readonly ReportedLimit[];
+  /**
+   * lease is what an open turn has on the session; absent when none has. It may have expired, and then the
+   * next turn can take it.
+   */
+  readonly lease: Lease | undefined;
 }
 
 export interface Session_MetadataEntry {
   readonly key: string;
   readonly value: string;
+}
+
+/** Lease keeps a session for one open turn: while it lives, nothing else moves the session's head. */
+export interface Lease {
+  /** turn_id is the turn that has it. */
+  readonly turnId: string;
+  /** holder is who took it, in its own words; empty when it did not say. */
+  readonly holder: string;
+  /** expire_time is when it expires unless it is renewed, by the clock of the database. */
+  readonly expireTime:
+    | Date
+    | undefined;
+  /** seconds is how long it lives after each renewal. */
+  readonly seconds: number;
 }
 
 /** ReportedLimit is how much a model takes, as its provider said when it refused a context. */
@@ -360,6 +387,7 @@ function createBaseSession(): Session {
     updateTime: undefined,
     defaults: undefined,
     reportedLimits: [],
+    lease: undefined,
   };
 }
 
@@ -406,6 +434,9 @@ export const Session: MessageFns<Session> = {
     }
     for (const v of message.reportedLimits) {
       ReportedLimit.encode(v!, writer.uint32(114).fork()).join();
+    }
+    if (message.lease !== undefined) {
+      Lease.encode(message.lease, writer.uint32(242).fork()).join();
     }
     return writer;
   },
@@ -538,6 +569,14 @@ export const Session: MessageFns<Session> = {
             message.reportedLimits.push(ReportedLimit.decode(reader, reader.uint32()));
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.lease = Lease.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -581,6 +620,7 @@ export const Session: MessageFns<Session> = {
       ? SessionDefaults.fromPartial(object.defaults)
       : undefined;
     message.reportedLimits = object.reportedLimits?.map((e) => ReportedLimit.fromPartial(e)) || [];
+    message.lease = (object.lease !== undefined && object.lease !== null) ? Lease.fromPartial(object.lease) : undefined;
     return message;
   },
 };
@@ -648,6 +688,97 @@ export const Session_MetadataEntry: MessageFns<Session_MetadataEntry> = {
     const message = createBaseSession_MetadataEntry() as any;
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseLease(): Lease {
+  return { turnId: "", holder: "", expireTime: undefined, seconds: 0 };
+}
+
+export const Lease: MessageFns<Lease> = {
+  encode(message: Lease, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.turnId !== "") {
+      writer.uint32(10).string(message.turnId);
+    }
+    if (message.holder !== "") {
+      writer.uint32(18).string(message.holder);
+    }
+    if (message.expireTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.expireTime), writer.uint32(26).fork()).join();
+    }
+    if (message.seconds !== 0) {
+      writer.uint32(32).uint32(message.seconds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Lease {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLease() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.turnId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.holder = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.expireTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.seconds = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Lease>): Lease {
+    return Lease.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Lease>): Lease {
+    const message = createBaseLease() as any;
+    message.turnId = object.turnId ?? "";
+    message.holder = object.holder ?? "";
+    message.expireTime = object.expireTime ?? undefined;
+    message.seconds = object.seconds ?? 0;
     return message;
   },
 };

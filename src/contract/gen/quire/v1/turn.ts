@@ -227,6 +227,11 @@ export interface Turn {
    * ListTurns the first 64 of each turn; the answers of writes leave them out.
    */
   readonly modelCalls: readonly ModelCall[];
+  /**
+   * interrupted_by_turn_id is the turn that took this one's lease and ended it; empty when none did. Calls
+   * that an interrupted turn leaves open are given up by the next turn, unless that one answers them.
+   */
+  readonly interruptedByTurnId: string;
 }
 
 /**
@@ -377,6 +382,7 @@ function createBaseTurn(): Turn {
     assemblyId: "",
     modelCallCount: 0,
     modelCalls: [],
+    interruptedByTurnId: "",
   };
 }
 
@@ -447,6 +453,9 @@ export const Turn: MessageFns<Turn> = {
     }
     for (const v of message.modelCalls) {
       ModelCall.encode(v!, writer.uint32(178).fork()).join();
+    }
+    if (message.interruptedByTurnId !== "") {
+      writer.uint32(242).string(message.interruptedByTurnId);
     }
     return writer;
   },
@@ -640,6 +649,14 @@ export const Turn: MessageFns<Turn> = {
             message.modelCalls.push(ModelCall.decode(reader, reader.uint32()));
             continue;
           }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.interruptedByTurnId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -683,6 +700,7 @@ export const Turn: MessageFns<Turn> = {
     message.assemblyId = object.assemblyId ?? "";
     message.modelCallCount = object.modelCallCount ?? 0;
     message.modelCalls = object.modelCalls?.map((e) => ModelCall.fromPartial(e)) || [];
+    message.interruptedByTurnId = object.interruptedByTurnId ?? "";
     return message;
   },
 };

@@ -152,6 +152,10 @@ export const SessionScalarFieldEnum = {
   defaultsJson: 'defaultsJson',
   toolsJson: 'toolsJson',
   reportedLimitsJson: 'reportedLimitsJson',
+  leaseTurnId: 'leaseTurnId',
+  leaseExpiresUs: 'leaseExpiresUs',
+  leaseSeconds: 'leaseSeconds',
+  leaseHolder: 'leaseHolder',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const
@@ -216,7 +220,8 @@ export const TurnScalarFieldEnum = {
   modelCallCount: 'modelCallCount',
   threadTokens: 'threadTokens',
   threadContextTokens: 'threadContextTokens',
-  threadMessages: 'threadMessages'
+  threadMessages: 'threadMessages',
+  interruptedByTurnId: 'interruptedByTurnId'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]

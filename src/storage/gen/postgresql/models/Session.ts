@@ -30,6 +30,8 @@ export type SessionAvgAggregateOutputType = {
   headDepth: number | null
   headSequence: number | null
   forkCount: number | null
+  leaseExpiresUs: number | null
+  leaseSeconds: number | null
   createdUs: number | null
   updatedUs: number | null
 }
@@ -38,6 +40,8 @@ export type SessionSumAggregateOutputType = {
   headDepth: number | null
   headSequence: number | null
   forkCount: number | null
+  leaseExpiresUs: bigint | null
+  leaseSeconds: number | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -63,6 +67,10 @@ export type SessionMinAggregateOutputType = {
   defaultsJson: string | null
   toolsJson: string | null
   reportedLimitsJson: string | null
+  leaseTurnId: string | null
+  leaseExpiresUs: bigint | null
+  leaseSeconds: number | null
+  leaseHolder: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -88,6 +96,10 @@ export type SessionMaxAggregateOutputType = {
   defaultsJson: string | null
   toolsJson: string | null
   reportedLimitsJson: string | null
+  leaseTurnId: string | null
+  leaseExpiresUs: bigint | null
+  leaseSeconds: number | null
+  leaseHolder: string | null
   createdUs: bigint | null
   updatedUs: bigint | null
 }
@@ -113,6 +125,10 @@ export type SessionCountAggregateOutputType = {
   defaultsJson: number
   toolsJson: number
   reportedLimitsJson: number
+  leaseTurnId: number
+  leaseExpiresUs: number
+  leaseSeconds: number
+  leaseHolder: number
   createdUs: number
   updatedUs: number
   _all: number
@@ -123,6 +139,8 @@ export type SessionAvgAggregateInputType = {
   headDepth?: true
   headSequence?: true
   forkCount?: true
+  leaseExpiresUs?: true
+  leaseSeconds?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -131,6 +149,8 @@ export type SessionSumAggregateInputType = {
   headDepth?: true
   headSequence?: true
   forkCount?: true
+  leaseExpiresUs?: true
+  leaseSeconds?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -156,6 +176,10 @@ export type SessionMinAggregateInputType = {
   defaultsJson?: true
   toolsJson?: true
   reportedLimitsJson?: true
+  leaseTurnId?: true
+  leaseExpiresUs?: true
+  leaseSeconds?: true
+  leaseHolder?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -181,6 +205,10 @@ export type SessionMaxAggregateInputType = {
   defaultsJson?: true
   toolsJson?: true
   reportedLimitsJson?: true
+  leaseTurnId?: true
+  leaseExpiresUs?: true
+  leaseSeconds?: true
+  leaseHolder?: true
   createdUs?: true
   updatedUs?: true
 }
@@ -206,6 +234,10 @@ export type SessionCountAggregateInputType = {
   defaultsJson?: true
   toolsJson?: true
   reportedLimitsJson?: true
+  leaseTurnId?: true
+  leaseExpiresUs?: true
+  leaseSeconds?: true
+  leaseHolder?: true
   createdUs?: true
   updatedUs?: true
   _all?: true
@@ -318,6 +350,10 @@ export type SessionGroupByOutputType = {
   defaultsJson: string | null
   toolsJson: string | null
   reportedLimitsJson: string | null
+  leaseTurnId: string | null
+  leaseExpiresUs: bigint | null
+  leaseSeconds: number | null
+  leaseHolder: string | null
   createdUs: bigint
   updatedUs: bigint
   _count: SessionCountAggregateOutputType | null
@@ -366,6 +402,10 @@ export type SessionWhereInput = {
   defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   reportedLimitsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  leaseTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
+  leaseExpiresUs?: Prisma.BigIntNullableFilter<"Session"> | bigint | number | null
+  leaseSeconds?: Prisma.IntNullableFilter<"Session"> | number | null
+  leaseHolder?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }
@@ -391,6 +431,10 @@ export type SessionOrderByWithRelationInput = {
   defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   reportedLimitsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseHolder?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -421,6 +465,10 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   defaultsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableFilter<"Session"> | string | null
   reportedLimitsJson?: Prisma.StringNullableFilter<"Session"> | string | null
+  leaseTurnId?: Prisma.StringNullableFilter<"Session"> | string | null
+  leaseExpiresUs?: Prisma.BigIntNullableFilter<"Session"> | bigint | number | null
+  leaseSeconds?: Prisma.IntNullableFilter<"Session"> | number | null
+  leaseHolder?: Prisma.StringNullableFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntFilter<"Session"> | bigint | number
 }, "tenantId_id" | "tenantId_label">
@@ -446,6 +494,10 @@ export type SessionOrderByWithAggregationInput = {
   defaultsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   toolsJson?: Prisma.SortOrderInput | Prisma.SortOrder
   reportedLimitsJson?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseHolder?: Prisma.SortOrderInput | Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
@@ -479,6 +531,10 @@ export type SessionScalarWhereWithAggregatesInput = {
   defaultsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   toolsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   reportedLimitsJson?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  leaseTurnId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  leaseExpiresUs?: Prisma.BigIntNullableWithAggregatesFilter<"Session"> | bigint | number | null
+  leaseSeconds?: Prisma.IntNullableWithAggregatesFilter<"Session"> | number | null
+  leaseHolder?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   createdUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
   updatedUs?: Prisma.BigIntWithAggregatesFilter<"Session"> | bigint | number
 }
@@ -504,6 +560,10 @@ export type SessionCreateInput = {
   defaultsJson?: string | null
   toolsJson?: string | null
   reportedLimitsJson?: string | null
+  leaseTurnId?: string | null
+  leaseExpiresUs?: bigint | number | null
+  leaseSeconds?: number | null
+  leaseHolder?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -529,6 +589,10 @@ export type SessionUncheckedCreateInput = {
   defaultsJson?: string | null
   toolsJson?: string | null
   reportedLimitsJson?: string | null
+  leaseTurnId?: string | null
+  leaseExpiresUs?: bigint | number | null
+  leaseSeconds?: number | null
+  leaseHolder?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -554,6 +618,10 @@ export type SessionUpdateInput = {
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseExpiresUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  leaseSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  leaseHolder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -579,6 +647,10 @@ export type SessionUncheckedUpdateInput = {
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseExpiresUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  leaseSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  leaseHolder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -604,6 +676,10 @@ export type SessionCreateManyInput = {
   defaultsJson?: string | null
   toolsJson?: string | null
   reportedLimitsJson?: string | null
+  leaseTurnId?: string | null
+  leaseExpiresUs?: bigint | number | null
+  leaseSeconds?: number | null
+  leaseHolder?: string | null
   createdUs: bigint | number
   updatedUs: bigint | number
 }
@@ -629,6 +705,10 @@ export type SessionUpdateManyMutationInput = {
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseExpiresUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  leaseSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  leaseHolder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -654,6 +734,10 @@ export type SessionUncheckedUpdateManyInput = {
   defaultsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   toolsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reportedLimitsJson?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  leaseExpiresUs?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  leaseSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  leaseHolder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   updatedUs?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
@@ -689,6 +773,10 @@ export type SessionCountOrderByAggregateInput = {
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
   reportedLimitsJson?: Prisma.SortOrder
+  leaseTurnId?: Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrder
+  leaseHolder?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -697,6 +785,8 @@ export type SessionAvgOrderByAggregateInput = {
   headDepth?: Prisma.SortOrder
   headSequence?: Prisma.SortOrder
   forkCount?: Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -722,6 +812,10 @@ export type SessionMaxOrderByAggregateInput = {
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
   reportedLimitsJson?: Prisma.SortOrder
+  leaseTurnId?: Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrder
+  leaseHolder?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -747,6 +841,10 @@ export type SessionMinOrderByAggregateInput = {
   defaultsJson?: Prisma.SortOrder
   toolsJson?: Prisma.SortOrder
   reportedLimitsJson?: Prisma.SortOrder
+  leaseTurnId?: Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrder
+  leaseHolder?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
@@ -755,12 +853,30 @@ export type SessionSumOrderByAggregateInput = {
   headDepth?: Prisma.SortOrder
   headSequence?: Prisma.SortOrder
   forkCount?: Prisma.SortOrder
+  leaseExpiresUs?: Prisma.SortOrder
+  leaseSeconds?: Prisma.SortOrder
   createdUs?: Prisma.SortOrder
   updatedUs?: Prisma.SortOrder
 }
 
 export type NullableStringFieldUpdateOperationsInput = {
   set?: string | null
+}
+
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
+}
+
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
 }
 
 
@@ -786,6 +902,10 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   defaultsJson?: boolean
   toolsJson?: boolean
   reportedLimitsJson?: boolean
+  leaseTurnId?: boolean
+  leaseExpiresUs?: boolean
+  leaseSeconds?: boolean
+  leaseHolder?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -811,6 +931,10 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   defaultsJson?: boolean
   toolsJson?: boolean
   reportedLimitsJson?: boolean
+  leaseTurnId?: boolean
+  leaseExpiresUs?: boolean
+  leaseSeconds?: boolean
+  leaseHolder?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -836,6 +960,10 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   defaultsJson?: boolean
   toolsJson?: boolean
   reportedLimitsJson?: boolean
+  leaseTurnId?: boolean
+  leaseExpiresUs?: boolean
+  leaseSeconds?: boolean
+  leaseHolder?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }, ExtArgs["result"]["session"]>
@@ -861,11 +989,15 @@ export type SessionSelectScalar = {
   defaultsJson?: boolean
   toolsJson?: boolean
   reportedLimitsJson?: boolean
+  leaseTurnId?: boolean
+  leaseExpiresUs?: boolean
+  leaseSeconds?: boolean
+  leaseHolder?: boolean
   createdUs?: boolean
   updatedUs?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "defaultsJson" | "toolsJson" | "reportedLimitsJson" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "label" | "headTurnId" | "headBranchId" | "headDepth" | "headSequence" | "workspacePath" | "metadataJson" | "forkedFromTurnId" | "forkedFromSessionId" | "forkCount" | "parentSessionId" | "parentTurnId" | "spawningCallId" | "task" | "taskStatus" | "defaultsJson" | "toolsJson" | "reportedLimitsJson" | "leaseTurnId" | "leaseExpiresUs" | "leaseSeconds" | "leaseHolder" | "createdUs" | "updatedUs", ExtArgs["result"]["session"]>
 
 export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Session"
@@ -906,6 +1038,16 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The limits of models that overflows told of: tokens by the model's name.
      */
     reportedLimitsJson: string | null
+    /**
+     * The open turn that nothing else may move the head beside, until a time by the database's clock; null for none.
+     */
+    leaseTurnId: string | null
+    leaseExpiresUs: bigint | null
+    /**
+     * How long each renewal lasts, and who took it.
+     */
+    leaseSeconds: number | null
+    leaseHolder: string | null
     createdUs: bigint
     updatedUs: bigint
   }, ExtArgs["result"]["session"]>
@@ -1351,6 +1493,10 @@ export interface SessionFieldRefs {
   readonly defaultsJson: Prisma.FieldRef<"Session", 'String'>
   readonly toolsJson: Prisma.FieldRef<"Session", 'String'>
   readonly reportedLimitsJson: Prisma.FieldRef<"Session", 'String'>
+  readonly leaseTurnId: Prisma.FieldRef<"Session", 'String'>
+  readonly leaseExpiresUs: Prisma.FieldRef<"Session", 'BigInt'>
+  readonly leaseSeconds: Prisma.FieldRef<"Session", 'Int'>
+  readonly leaseHolder: Prisma.FieldRef<"Session", 'String'>
   readonly createdUs: Prisma.FieldRef<"Session", 'BigInt'>
   readonly updatedUs: Prisma.FieldRef<"Session", 'BigInt'>
 }

@@ -2607,6 +2607,10 @@ export const SessionScalarFieldEnum = {
   defaultsJson: 'defaultsJson',
   toolsJson: 'toolsJson',
   reportedLimitsJson: 'reportedLimitsJson',
+  leaseTurnId: 'leaseTurnId',
+  leaseExpiresUs: 'leaseExpiresUs',
+  leaseSeconds: 'leaseSeconds',
+  leaseHolder: 'leaseHolder',
   createdUs: 'createdUs',
   updatedUs: 'updatedUs'
 } as const
@@ -2671,7 +2675,8 @@ export const TurnScalarFieldEnum = {
   modelCallCount: 'modelCallCount',
   threadTokens: 'threadTokens',
   threadContextTokens: 'threadContextTokens',
-  threadMessages: 'threadMessages'
+  threadMessages: 'threadMessages',
+  interruptedByTurnId: 'interruptedByTurnId'
 } as const
 
 export type TurnScalarFieldEnum = (typeof TurnScalarFieldEnum)[keyof typeof TurnScalarFieldEnum]

@@ -100,6 +100,7 @@ export type TurnMinAggregateOutputType = {
   threadTokens: bigint | null
   threadContextTokens: bigint | null
   threadMessages: bigint | null
+  interruptedByTurnId: string | null
 }
 
 export type TurnMaxAggregateOutputType = {
@@ -140,6 +141,7 @@ export type TurnMaxAggregateOutputType = {
   threadTokens: bigint | null
   threadContextTokens: bigint | null
   threadMessages: bigint | null
+  interruptedByTurnId: string | null
 }
 
 export type TurnCountAggregateOutputType = {
@@ -180,6 +182,7 @@ export type TurnCountAggregateOutputType = {
   threadTokens: number
   threadContextTokens: number
   threadMessages: number
+  interruptedByTurnId: number
   _all: number
 }
 
@@ -258,6 +261,7 @@ export type TurnMinAggregateInputType = {
   threadTokens?: true
   threadContextTokens?: true
   threadMessages?: true
+  interruptedByTurnId?: true
 }
 
 export type TurnMaxAggregateInputType = {
@@ -298,6 +302,7 @@ export type TurnMaxAggregateInputType = {
   threadTokens?: true
   threadContextTokens?: true
   threadMessages?: true
+  interruptedByTurnId?: true
 }
 
 export type TurnCountAggregateInputType = {
@@ -338,6 +343,7 @@ export type TurnCountAggregateInputType = {
   threadTokens?: true
   threadContextTokens?: true
   threadMessages?: true
+  interruptedByTurnId?: true
   _all?: true
 }
 
@@ -465,6 +471,7 @@ export type TurnGroupByOutputType = {
   threadTokens: bigint
   threadContextTokens: bigint
   threadMessages: bigint
+  interruptedByTurnId: string | null
   _count: TurnCountAggregateOutputType | null
   _avg: TurnAvgAggregateOutputType | null
   _sum: TurnSumAggregateOutputType | null
@@ -528,6 +535,7 @@ export type TurnWhereInput = {
   threadTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
   threadContextTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
   threadMessages?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  interruptedByTurnId?: Prisma.StringNullableFilter<"Turn"> | string | null
 }
 
 export type TurnOrderByWithRelationInput = {
@@ -568,6 +576,7 @@ export type TurnOrderByWithRelationInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
+  interruptedByTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type TurnWhereUniqueInput = Prisma.AtLeast<{
@@ -613,6 +622,7 @@ export type TurnWhereUniqueInput = Prisma.AtLeast<{
   threadTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
   threadContextTokens?: Prisma.BigIntFilter<"Turn"> | bigint | number
   threadMessages?: Prisma.BigIntFilter<"Turn"> | bigint | number
+  interruptedByTurnId?: Prisma.StringNullableFilter<"Turn"> | string | null
 }, "tenantId_id" | "tenantId_branchId_depth">
 
 export type TurnOrderByWithAggregationInput = {
@@ -653,6 +663,7 @@ export type TurnOrderByWithAggregationInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
+  interruptedByTurnId?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.TurnCountOrderByAggregateInput
   _avg?: Prisma.TurnAvgOrderByAggregateInput
   _max?: Prisma.TurnMaxOrderByAggregateInput
@@ -701,6 +712,7 @@ export type TurnScalarWhereWithAggregatesInput = {
   threadTokens?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
   threadContextTokens?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
   threadMessages?: Prisma.BigIntWithAggregatesFilter<"Turn"> | bigint | number
+  interruptedByTurnId?: Prisma.StringNullableWithAggregatesFilter<"Turn"> | string | null
 }
 
 export type TurnCreateInput = {
@@ -741,6 +753,7 @@ export type TurnCreateInput = {
   threadTokens?: bigint | number
   threadContextTokens?: bigint | number
   threadMessages?: bigint | number
+  interruptedByTurnId?: string | null
 }
 
 export type TurnUncheckedCreateInput = {
@@ -781,6 +794,7 @@ export type TurnUncheckedCreateInput = {
   threadTokens?: bigint | number
   threadContextTokens?: bigint | number
   threadMessages?: bigint | number
+  interruptedByTurnId?: string | null
 }
 
 export type TurnUpdateInput = {
@@ -821,6 +835,7 @@ export type TurnUpdateInput = {
   threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  interruptedByTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnUncheckedUpdateInput = {
@@ -861,6 +876,7 @@ export type TurnUncheckedUpdateInput = {
   threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  interruptedByTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnCreateManyInput = {
@@ -901,6 +917,7 @@ export type TurnCreateManyInput = {
   threadTokens?: bigint | number
   threadContextTokens?: bigint | number
   threadMessages?: bigint | number
+  interruptedByTurnId?: string | null
 }
 
 export type TurnUpdateManyMutationInput = {
@@ -941,6 +958,7 @@ export type TurnUpdateManyMutationInput = {
   threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  interruptedByTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnUncheckedUpdateManyInput = {
@@ -981,6 +999,7 @@ export type TurnUncheckedUpdateManyInput = {
   threadTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadContextTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   threadMessages?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  interruptedByTurnId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TurnTenantIdBranchIdDepthCompoundUniqueInput = {
@@ -1032,6 +1051,7 @@ export type TurnCountOrderByAggregateInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
+  interruptedByTurnId?: Prisma.SortOrder
 }
 
 export type TurnAvgOrderByAggregateInput = {
@@ -1090,6 +1110,7 @@ export type TurnMaxOrderByAggregateInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
+  interruptedByTurnId?: Prisma.SortOrder
 }
 
 export type TurnMinOrderByAggregateInput = {
@@ -1130,6 +1151,7 @@ export type TurnMinOrderByAggregateInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
+  interruptedByTurnId?: Prisma.SortOrder
 }
 
 export type TurnSumOrderByAggregateInput = {
@@ -1148,22 +1170,6 @@ export type TurnSumOrderByAggregateInput = {
   threadTokens?: Prisma.SortOrder
   threadContextTokens?: Prisma.SortOrder
   threadMessages?: Prisma.SortOrder
-}
-
-export type NullableIntFieldUpdateOperationsInput = {
-  set?: number | null
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
-export type NullableBigIntFieldUpdateOperationsInput = {
-  set?: bigint | number | null
-  increment?: bigint | number
-  decrement?: bigint | number
-  multiply?: bigint | number
-  divide?: bigint | number
 }
 
 export type NullableBytesFieldUpdateOperationsInput = {
@@ -1210,6 +1216,7 @@ export type TurnSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   threadTokens?: boolean
   threadContextTokens?: boolean
   threadMessages?: boolean
+  interruptedByTurnId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1250,6 +1257,7 @@ export type TurnSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   threadTokens?: boolean
   threadContextTokens?: boolean
   threadMessages?: boolean
+  interruptedByTurnId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1290,6 +1298,7 @@ export type TurnSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   threadTokens?: boolean
   threadContextTokens?: boolean
   threadMessages?: boolean
+  interruptedByTurnId?: boolean
 }, ExtArgs["result"]["turn"]>
 
 export type TurnSelectScalar = {
@@ -1330,9 +1339,10 @@ export type TurnSelectScalar = {
   threadTokens?: boolean
   threadContextTokens?: boolean
   threadMessages?: boolean
+  interruptedByTurnId?: boolean
 }
 
-export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId" | "modelCallCount" | "threadTokens" | "threadContextTokens" | "threadMessages", ExtArgs["result"]["turn"]>
+export type TurnOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"tenantId" | "id" | "sessionId" | "parentTurnId" | "branchId" | "depth" | "status" | "agentRole" | "model" | "provider" | "toolset" | "permissionsGrantedJson" | "permissionsUsedJson" | "sourceEventJson" | "workspacePath" | "metadataJson" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "reasoningTokens" | "stopReason" | "error" | "messageCount" | "o200kTokens" | "contextO200kTokens" | "openStateJson" | "abandonedItemsJson" | "contentHash" | "chainHash" | "createdUs" | "completedUs" | "assemblyId" | "modelCallCount" | "threadTokens" | "threadContextTokens" | "threadMessages" | "interruptedByTurnId", ExtArgs["result"]["turn"]>
 
 export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Turn"
@@ -1387,6 +1397,10 @@ export type $TurnPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      */
     threadContextTokens: bigint
     threadMessages: bigint
+    /**
+     * The turn that took its lease and ended it.
+     */
+    interruptedByTurnId: string | null
   }, ExtArgs["result"]["turn"]>
   composites: {}
 }
@@ -1847,6 +1861,7 @@ export interface TurnFieldRefs {
   readonly threadTokens: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly threadContextTokens: Prisma.FieldRef<"Turn", 'BigInt'>
   readonly threadMessages: Prisma.FieldRef<"Turn", 'BigInt'>
+  readonly interruptedByTurnId: Prisma.FieldRef<"Turn", 'String'>
 }
     
 
