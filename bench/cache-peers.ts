@@ -1,17 +1,10 @@
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-  trimMessages,
-} from "@langchain/core/messages";
 import { type Message, MessageRole } from "../src/domain/message.js";
 import { renderBody } from "../src/rendering/render.js";
 import { countOf, promptBlocks } from "./cache-body.js";
 import type { CacheUsage } from "./cache-provider.js";
 import type { SimulatedModel } from "./cache-providers.js";
 import type { PeerInput } from "./cache-replay.js";
+import { type LangchainMessage, langchainMessages } from "./langchain.js";
 
 export interface PeerRequest extends CacheUsage {
   readonly turn: number;
@@ -75,14 +68,15 @@ const newestGiven = 400;
 
 /** LangChain's `trimMessages`, as its documentation shows it for chat models. */
 export const langchainTrim: Choose = async ({ system, messages }, budgetTokens) => {
+  const langchain = await langchainMessages();
   const from = Math.max(0, messages.length - newestGiven);
   const given = [
-    new SystemMessage({ id: "system", content: system }),
-    ...messages.slice(from).map((message, at) => asLangchain(message, String(from + at))),
+    new langchain.SystemMessage({ id: "system", content: system }),
+    ...messages.slice(from).map((message, at) => asLangchain(langchain, message, String(from + at))),
   ];
-  const tokens = (message: BaseMessage) =>
+  const tokens = (message: LangchainMessage) =>
     message.id === "system" ? countOf(system) : tokensOf(messages[Number(message.id)]!);
-  const kept = await trimMessages(given, {
+  const kept = await langchain.trimMessages(given, {
     strategy: "last",
     includeSystem: true,
     startOn: "human",
@@ -93,13 +87,17 @@ export const langchainTrim: Choose = async ({ system, messages }, budgetTokens) 
 };
 
 /** Only what decides about the cut: what is sent is the message itself. */
-function asLangchain({ role, parts }: Message, id: string): BaseMessage {
+function asLangchain(
+  langchain: Awaited<ReturnType<typeof langchainMessages>>,
+  { role, parts }: Message,
+  id: string,
+): LangchainMessage {
   const content = "";
-  if (role === MessageRole.USER) return new HumanMessage({ id, content });
-  if (role === MessageRole.ASSISTANT) return new AIMessage({ id, content });
+  if (role === MessageRole.USER) return new langchain.HumanMessage({ id, content });
+  if (role === MessageRole.ASSISTANT) return new langchain.AIMessage({ id, content });
   const result = parts[0]!.content;
   const callId = result?.$case === "toolResult" ? result.value.callId : "";
-  return new ToolMessage({ id, content, tool_call_id: callId });
+  return new langchain.ToolMessage({ id, content, tool_call_id: callId });
 }
 
 const messageOverhead = 4;

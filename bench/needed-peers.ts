@@ -1,12 +1,6 @@
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  ToolMessage,
-  trimMessages,
-} from "@langchain/core/messages";
 import { type Message, MessageRole } from "../src/contract/gen/quire/v1/message.js";
 import { countTokens } from "../src/tokens/count-tokens.js";
+import { type LangchainMessage, langchainMessages } from "./langchain.js";
 import { textOf } from "./needed-names.js";
 
 /** What another way would send of the same messages for the same number of tokens, as one text. */
@@ -32,7 +26,14 @@ export const windowCut: NeededPeer = async (messages, tokens) => joined(newest(m
 export const langchain: NeededPeer = async (messages, tokens) => {
   // No more than twice what fits can be of use to it; without this a long thread takes it minutes.
   const near = newest(messages, tokens * 2);
-  const original = (one: BaseMessage) => near[Number(one.id)]!;
+  const original = (one: LangchainMessage) => near[Number(one.id)]!;
+  const { HumanMessage, AIMessage, ToolMessage, trimMessages } = await langchainMessages();
+  const convert = ({ role }: Message, at: number) => {
+    const fields = { id: String(at), content: "" };
+    if (role === MessageRole.USER) return new HumanMessage(fields);
+    if (role === MessageRole.ASSISTANT) return new AIMessage(fields);
+    return new ToolMessage({ ...fields, tool_call_id: "call" });
+  };
   const kept = await trimMessages(near.map(convert), {
     maxTokens: tokens,
     strategy: "last",
@@ -102,11 +103,4 @@ function newest(messages: readonly Message[], tokens: number): readonly Message[
 
 function joined(messages: readonly Message[]): string {
   return messages.map((message) => read(message).text).join("\n");
-}
-
-function convert(message: Message, at: number): BaseMessage {
-  const fields = { id: String(at), content: "" };
-  if (message.role === MessageRole.USER) return new HumanMessage(fields);
-  if (message.role === MessageRole.ASSISTANT) return new AIMessage(fields);
-  return new ToolMessage({ ...fields, tool_call_id: "call" });
 }

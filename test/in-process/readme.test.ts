@@ -8,6 +8,7 @@ import { packageRoot } from "../../src/config/package-root.js";
 import { tempFolder } from "../support/temp-folder.js";
 
 const run = promisify(execFile);
+const packageName = '"quire-server"';
 
 test("in process: the README's snippet compiles and prints a context", async () => {
   const readme = readFileSync(join(packageRoot, "README.md"), "utf8");
@@ -19,7 +20,7 @@ test("in process: the README's snippet compiles and prints a context", async () 
   const index = join(packageRoot, "dist", "src", "index.js");
   const built = pathToFileURL(index).href;
   const file = join(folder, "snippet.ts");
-  writeFileSync(file, snippet!.replace('"quire"', JSON.stringify(index)));
+  writeFileSync(file, snippet!.replace(packageName, JSON.stringify(index)));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const tsconfig = {
     extends: join(packageRoot, "tsconfig.json"),
@@ -38,7 +39,7 @@ test("in process: the README's snippet compiles and prints a context", async () 
 
   writeFileSync(
     join(folder, "snippet.mjs"),
-    withoutTypes(snippet!).replace('"quire"', JSON.stringify(built)),
+    withoutTypes(snippet!).replace(packageName, JSON.stringify(built)),
   );
   const { stdout } = await run(process.execPath, ["snippet.mjs"], { cwd: folder, timeout: 120_000 });
   expect(stdout).toMatch(/^You are Atlas\. 2 \d+\n$/);

@@ -47,7 +47,8 @@ function greet(terminal: Terminal, config: Config, addresses: readonly string[])
 }
 
 function exampleCall(config: Config, address: string): string {
-  const curl = "npx buf curl --protocol grpc";
+  // By its whole name: where it is not installed, npx would fetch another package that is called buf.
+  const curl = "npx @bufbuild/buf curl --protocol grpc";
   const method = "quire.v1.LedgerService/ListSessions";
   if (address.startsWith("unix:")) {
     const socket = address.slice("unix:".length);

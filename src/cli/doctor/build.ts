@@ -8,7 +8,7 @@ export async function checkBuild(root: string): Promise<Check> {
   const built = join(root, "dist", "src");
   if (!existsSync(join(built, "main.js"))) return fail("Build", "dist/ is not there", "npm run build");
   const source = join(root, "src");
-  if (!existsSync(source)) return ok("Build", "dist/ is there");
+  if (!existsSync(join(source, "main.ts"))) return ok("Build", "came with the package");
   // A build leaves files alone that did not change, so only the newest of each side can be compared.
   const [newestSource, newestBuilt] = await Promise.all([newest(source, ".ts"), newest(built, ".js")]);
   const info = join(root, "dist", ".tsbuildinfo");

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Check, ok, warn } from "./check.js";
@@ -12,8 +13,9 @@ interface Toolchain {
   readonly hint: string;
 }
 
-/** What only some tasks need: without it Quire itself runs as well. */
-export function checkToolchains(root: string): Promise<readonly Check[]> {
+/** What only some tasks need: without it Quire itself runs as well. An installed package has no examples, and needs none of it. */
+export async function checkToolchains(root: string): Promise<readonly Check[]> {
+  if (!existsSync(join(root, "examples"))) return [];
   const toolchains: readonly Toolchain[] = [
     {
       name: "buf (optional)",
