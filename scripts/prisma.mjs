@@ -75,14 +75,14 @@ function failIfAny(title, problems) {
 const [command, argument, target] = positionals;
 switch (command) {
   case "generate": {
-    const changed = generate(root, { check: values.check });
+    const changed = await generate(root, { check: values.check });
     if (values.check) failIfAny("Out of date; run `node scripts/prisma.mjs generate`:", changed);
     else for (const file of changed) console.log(file);
     break;
   }
   case "client":
     if (argument === undefined || target === undefined) throw new Error(usage);
-    generateClient(root, argument, target);
+    await generateClient(root, argument, target);
     break;
   case "sql":
     process.stdout.write(await fromEmpty(provider(argument)));

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -8,12 +7,16 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
 import { mergedSchema, providers } from "./schema.mjs";
+
+// As CommonJS: Node cannot load what they have as modules.
+const require = createRequire(import.meta.url);
+const { PrismaClientTsGenerator } = require("@prisma/client-generator-ts");
+const { enginesVersion } = require("@prisma/engines-version");
+const { formatSchema, getConfig, getDMMF } = require("@prisma/internals");
 
 /**
  * A client to generate. `schemaPath` and `output` are relative to the root; the schema's own `output` must lead
@@ -37,14 +40,14 @@ function targets(root) {
  * Generates every client in a scratch tree and compares. Without `check`, clients that differ are replaced.
  * @param {string} root
  * @param {{ readonly check: boolean }} options
- * @returns {readonly string[]} the files that differed
+ * @returns {Promise<readonly string[]>} the files that differed
  */
 export function generate(root, { check }) {
-  return inScratch(root, (scratch) => {
+  return inScratch(root, async (scratch) => {
     /** @type {string[]} */
     const stale = [];
     for (const target of targets(root)) {
-      runGenerator(root, scratch, target);
+      await runGenerator(scratch, target);
       const [made, kept] = [join(scratch, target.output), join(root, target.output)];
       const changed = differences(made, kept);
       stale.push(...changed.map((file) => join(target.output, file)));
@@ -63,10 +66,10 @@ export function generate(root, { check }) {
  * @param {string} schemaFile
  * @param {string} folder
  */
-export function generateClient(root, schemaFile, folder) {
-  inScratch(root, (scratch) => {
+export async function generateClient(root, schemaFile, folder) {
+  await inScratch(root, async (scratch) => {
     const schema = readFileSync(schemaFile, "utf8");
-    runGenerator(root, scratch, { schema, schemaPath: "schema.prisma", output: "gen" });
+    await runGenerator(scratch, { schema, schemaPath: "schema.prisma", output: "gen" });
     mkdirSync(dirname(folder), { recursive: true });
     try {
       renameSync(join(scratch, "gen"), folder);
@@ -79,43 +82,44 @@ export function generateClient(root, schemaFile, folder) {
 /**
  * @template T
  * @param {string} root
- * @param {(scratch: string) => T} work
+ * @param {(scratch: string) => Promise<T>} work
  */
-function inScratch(root, work) {
+async function inScratch(root, work) {
   const cache = join(root, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
   const scratch = mkdtempSync(join(cache, "prisma-"));
   try {
-    return work(scratch);
+    return await work(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
 /**
- * @param {string} root
+ * Prisma's generator, called as its command line calls it, which is another 150 MB.
  * @param {string} scratch
  * @param {Target} target
  */
-function runGenerator(root, scratch, target) {
-  const schema = join(scratch, target.schemaPath);
-  mkdirSync(dirname(schema), { recursive: true });
-  writeFileSync(schema, target.schema);
-  const cli = createRequire(import.meta.url).resolve("prisma/build/index.js");
-  const config = fileURLToPath(new URL("../../prisma.config.ts", import.meta.url));
-  const run = spawnSync(
-    process.execPath,
-    [cli, "generate", "--no-hints", "--config", config, "--schema", schema],
-    {
-      cwd: root,
-      encoding: "utf8",
-      env: { ...process.env, CHECKPOINT_DISABLE: "1", PRISMA_HIDE_UPDATE_MESSAGE: "1" },
-    },
-  );
-  if (run.status !== 0) throw new Error(`${target.schemaPath}:\n${run.stderr}${run.stdout}`);
-  if (!existsSync(join(scratch, target.output))) {
+async function runGenerator(scratch, target) {
+  const schemaPath = join(scratch, target.schemaPath);
+  mkdirSync(dirname(schemaPath), { recursive: true });
+  const schemas = await formatSchema({ schemas: [[schemaPath, target.schema]] });
+  const { generators, datasources } = await getConfig({ datamodel: schemas });
+  const [generator] = generators;
+  const output = resolve(dirname(schemaPath), generator?.output?.value ?? "");
+  if (output !== join(scratch, target.output)) {
     throw new Error(`${target.schemaPath}: generator "output" does not lead to ${target.output}`);
   }
+  await new PrismaClientTsGenerator().generate({
+    generator: { ...generator, output: { fromEnvVar: null, value: output } },
+    otherGenerators: [],
+    schemaPath,
+    dmmf: await getDMMF({ datamodel: schemas }),
+    datasources,
+    datamodel: schemas[0][1],
+    version: enginesVersion,
+    noHints: true,
+  });
 }
 
 /**

@@ -44,7 +44,9 @@ interface Table<Row> {
 }
 
 const schemaFile = fileURLToPath(new URL("./schema.prisma", import.meta.url));
-const { version } = createRequire(import.meta.url)("prisma/package.json") as { readonly version: string };
+const { version } = createRequire(import.meta.url)("@prisma/client/package.json") as {
+  readonly version: string;
+};
 
 /** The client of `schema.prisma`, generated once for a schema and a version of Prisma. `vitest.config.ts` knows where. */
 function clientFolder(): string {
