@@ -23,6 +23,7 @@ import {
   SourceEvent,
 } from "./origin.js";
 import { CachePlan, PrefixState } from "./prompt_cache.js";
+import { SourceReport } from "./source.js";
 import { Warning } from "./warning.js";
 import { Tool } from "./workspace.js";
 
@@ -572,6 +573,17 @@ export const CandidateRule = {
   NOT_ENABLED: "CANDIDATE_RULE_NOT_ENABLED",
   /** PERMISSION - CANDIDATE_RULE_PERMISSION leaves out tools that require permissions which were not granted. */
   PERMISSION: "CANDIDATE_RULE_PERMISSION",
+  /**
+   * PRIORITY - CANDIDATE_RULE_PRIORITY keeps the blocks of sources that there is room for, and leaves out those of the
+   * lowest priority.
+   */
+  PRIORITY: "CANDIDATE_RULE_PRIORITY",
+  /** SUPPRESSED - CANDIDATE_RULE_SUPPRESSED leaves out blocks of a source that say what another source says. */
+  SUPPRESSED: "CANDIDATE_RULE_SUPPRESSED",
+  /** SOURCE_CAP - CANDIDATE_RULE_SOURCE_CAP leaves out what a source gives beyond its own bounds. */
+  SOURCE_CAP: "CANDIDATE_RULE_SOURCE_CAP",
+  /** SOURCE_FAILED - CANDIDATE_RULE_SOURCE_FAILED leaves out a source that failed, was late, or was not asked for that. */
+  SOURCE_FAILED: "CANDIDATE_RULE_SOURCE_FAILED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -589,6 +601,10 @@ export namespace CandidateRule {
   export type DENIED = typeof CandidateRule.DENIED;
   export type NOT_ENABLED = typeof CandidateRule.NOT_ENABLED;
   export type PERMISSION = typeof CandidateRule.PERMISSION;
+  export type PRIORITY = typeof CandidateRule.PRIORITY;
+  export type SUPPRESSED = typeof CandidateRule.SUPPRESSED;
+  export type SOURCE_CAP = typeof CandidateRule.SOURCE_CAP;
+  export type SOURCE_FAILED = typeof CandidateRule.SOURCE_FAILED;
   export type UNRECOGNIZED = typeof CandidateRule.UNRECOGNIZED;
 }
 
@@ -627,6 +643,18 @@ export function candidateRuleFromJSON(object: any): CandidateRule {
     case 10:
     case "CANDIDATE_RULE_PERMISSION":
       return CandidateRule.PERMISSION;
+    case 11:
+    case "CANDIDATE_RULE_PRIORITY":
+      return CandidateRule.PRIORITY;
+    case 12:
+    case "CANDIDATE_RULE_SUPPRESSED":
+      return CandidateRule.SUPPRESSED;
+    case 13:
+    case "CANDIDATE_RULE_SOURCE_CAP":
+      return CandidateRule.SOURCE_CAP;
+    case 14:
+    case "CANDIDATE_RULE_SOURCE_FAILED":
+      return CandidateRule.SOURCE_FAILED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -658,6 +686,14 @@ export function candidateRuleToNumber(object: CandidateRule): number {
       return 9;
     case CandidateRule.PERMISSION:
       return 10;
+    case CandidateRule.PRIORITY:
+      return 11;
+    case CandidateRule.SUPPRESSED:
+      return 12;
+    case CandidateRule.SOURCE_CAP:
+      return 13;
+    case CandidateRule.SOURCE_FAILED:
+      return 14;
     case CandidateRule.UNRECOGNIZED:
     default:
       return -1;
@@ -692,6 +728,13 @@ export const InputKind = {
   EVENT: "INPUT_KIND_EVENT",
   /** BLOCK - INPUT_KIND_BLOCK is a revision of a memory block, as the context shows it. */
   BLOCK: "INPUT_KIND_BLOCK",
+  /**
+   * ACTIVITY - INPUT_KIND_ACTIVITY is what the current message tells of recent changes of memory blocks and of turns of
+   * sub-agents.
+   */
+  ACTIVITY: "INPUT_KIND_ACTIVITY",
+  /** SOURCE - INPUT_KIND_SOURCE is what a source answered. */
+  SOURCE: "INPUT_KIND_SOURCE",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -711,6 +754,8 @@ export namespace InputKind {
   export type KNOBS = typeof InputKind.KNOBS;
   export type EVENT = typeof InputKind.EVENT;
   export type BLOCK = typeof InputKind.BLOCK;
+  export type ACTIVITY = typeof InputKind.ACTIVITY;
+  export type SOURCE = typeof InputKind.SOURCE;
   export type UNRECOGNIZED = typeof InputKind.UNRECOGNIZED;
 }
 
@@ -755,6 +800,12 @@ export function inputKindFromJSON(object: any): InputKind {
     case 12:
     case "INPUT_KIND_BLOCK":
       return InputKind.BLOCK;
+    case 13:
+    case "INPUT_KIND_ACTIVITY":
+      return InputKind.ACTIVITY;
+    case 14:
+    case "INPUT_KIND_SOURCE":
+      return InputKind.SOURCE;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -790,6 +841,10 @@ export function inputKindToNumber(object: InputKind): number {
       return 11;
     case InputKind.BLOCK:
       return 12;
+    case InputKind.ACTIVITY:
+      return 13;
+    case InputKind.SOURCE:
+      return 14;
     case InputKind.UNRECOGNIZED:
     default:
       return -1;
@@ -840,7 +895,9 @@ export interface AgentEvent {
   readonly triggers: readonly string[];
   /**
    * activity is what happened lately, the newest last. The model is shown the newest entries, as many as
-   * `ContextSettings.activity_limit` allows.
+   * `ContextSettings.activity_limit` allows. Where that leaves room, it is also told what others did to the
+   * memory blocks that the agent can use, and which of its sub-agents finished a turn, since the context
+   * before.
    */
   readonly activity: readonly string[];
 }
@@ -961,12 +1018,17 @@ export interface SystemLayer {
   readonly text: string;
   /** sections are what it consists of, in order, with a blank line between them. */
   readonly sections: readonly PromptSection[];
-  /** hash is the SHA-256 of the text. */
+  /** hash is the SHA-256 of the text, followed by `lead_messages` as encoded if there are any. */
   readonly hash: Buffer;
   /** tokens is what it costs, counted as in TokenBudget. */
   readonly tokens: number;
   /** reused says that the caller holds it already: `HeldContext.system_hash` is its hash. */
   readonly reused: boolean;
+  /**
+   * lead_messages stand between the system prompt and history: examples of questions and answers. They are
+   * counted as system prompt, and empty when reused.
+   */
+  readonly leadMessages: readonly Message[];
 }
 
 /** ToolsLayer is the tools that the model may call. */
@@ -1278,7 +1340,13 @@ export interface AssembledContext {
    */
   readonly candidates: readonly ContextCandidate[];
   /** source_event is the event as a turn records it; absent when the request has no event. */
-  readonly sourceEvent: SourceEvent | undefined;
+  readonly sourceEvent:
+    | SourceEvent
+    | undefined;
+  /** sources say what came of each source that was asked, by its place in the context. */
+  readonly sources: readonly SourceReport[];
+  /** lead_messages stand between the system prompt and history: examples of questions and answers. */
+  readonly leadMessages: readonly Message[];
 }
 
 /** ContextCandidate is something that could have gone into a context. */
@@ -1389,7 +1457,13 @@ export interface Receipt {
     | InjectedSystem
     | undefined;
   /** cut says for what limits the history was cut, and what was settled with the cut. */
-  readonly cut: CutState | undefined;
+  readonly cut:
+    | CutState
+    | undefined;
+  /** sources say what came of each source that was asked. */
+  readonly sources: readonly SourceReport[];
+  /** lead_bytes is how many of the bytes of the system prompt's layer are messages between it and history. */
+  readonly leadBytes: number;
 }
 
 /**
@@ -2237,7 +2311,7 @@ export const PromptSection: MessageFns<PromptSection> = {
 };
 
 function createBaseSystemLayer(): SystemLayer {
-  return { text: "", sections: [], hash: Buffer.alloc(0), tokens: 0, reused: false };
+  return { text: "", sections: [], hash: Buffer.alloc(0), tokens: 0, reused: false, leadMessages: [] };
 }
 
 export const SystemLayer: MessageFns<SystemLayer> = {
@@ -2256,6 +2330,9 @@ export const SystemLayer: MessageFns<SystemLayer> = {
     }
     if (message.reused !== false) {
       writer.uint32(40).bool(message.reused);
+    }
+    for (const v of message.leadMessages) {
+      Message.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -2313,6 +2390,14 @@ export const SystemLayer: MessageFns<SystemLayer> = {
             message.reused = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.leadMessages.push(Message.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2335,6 +2420,7 @@ export const SystemLayer: MessageFns<SystemLayer> = {
     message.hash = object.hash ?? Buffer.alloc(0);
     message.tokens = object.tokens ?? 0;
     message.reused = object.reused ?? false;
+    message.leadMessages = object.leadMessages?.map((e) => Message.fromPartial(e)) || [];
     return message;
   },
 };
@@ -3601,6 +3687,8 @@ function createBaseAssembledContext(): AssembledContext {
     prefix: undefined,
     candidates: [],
     sourceEvent: undefined,
+    sources: [],
+    leadMessages: [],
   };
 }
 
@@ -3689,6 +3777,12 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     }
     if (message.sourceEvent !== undefined) {
       SourceEvent.encode(message.sourceEvent, writer.uint32(242).fork()).join();
+    }
+    for (const v of message.sources) {
+      SourceReport.encode(v!, writer.uint32(258).fork()).join();
+    }
+    for (const v of message.leadMessages) {
+      Message.encode(v!, writer.uint32(266).fork()).join();
     }
     return writer;
   },
@@ -3930,6 +4024,22 @@ export const AssembledContext: MessageFns<AssembledContext> = {
             message.sourceEvent = SourceEvent.decode(reader, reader.uint32());
             continue;
           }
+          case 32: {
+            if (tag !== 258) {
+              break;
+            }
+
+            message.sources.push(SourceReport.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 33: {
+            if (tag !== 266) {
+              break;
+            }
+
+            message.leadMessages.push(Message.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3991,6 +4101,8 @@ export const AssembledContext: MessageFns<AssembledContext> = {
     message.sourceEvent = (object.sourceEvent !== undefined && object.sourceEvent !== null)
       ? SourceEvent.fromPartial(object.sourceEvent)
       : undefined;
+    message.sources = object.sources?.map((e) => SourceReport.fromPartial(e)) || [];
+    message.leadMessages = object.leadMessages?.map((e) => Message.fromPartial(e)) || [];
     return message;
   },
 };
@@ -4346,6 +4458,8 @@ function createBaseReceipt(): Receipt {
     prefix: undefined,
     injectedSystem: undefined,
     cut: undefined,
+    sources: [],
+    leadBytes: 0,
   };
 }
 
@@ -4407,6 +4521,12 @@ export const Receipt: MessageFns<Receipt> = {
     }
     if (message.cut !== undefined) {
       CutState.encode(message.cut, writer.uint32(178).fork()).join();
+    }
+    for (const v of message.sources) {
+      SourceReport.encode(v!, writer.uint32(186).fork()).join();
+    }
+    if (message.leadBytes !== 0) {
+      writer.uint32(192).uint32(message.leadBytes);
     }
     return writer;
   },
@@ -4576,6 +4696,22 @@ export const Receipt: MessageFns<Receipt> = {
             message.cut = CutState.decode(reader, reader.uint32());
             continue;
           }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.sources.push(SourceReport.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 24: {
+            if (tag !== 192) {
+              break;
+            }
+
+            message.leadBytes = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4626,6 +4762,8 @@ export const Receipt: MessageFns<Receipt> = {
       ? InjectedSystem.fromPartial(object.injectedSystem)
       : undefined;
     message.cut = (object.cut !== undefined && object.cut !== null) ? CutState.fromPartial(object.cut) : undefined;
+    message.sources = object.sources?.map((e) => SourceReport.fromPartial(e)) || [];
+    message.leadBytes = object.leadBytes ?? 0;
     return message;
   },
 };

@@ -69,6 +69,7 @@ import {
   RenderedChunk,
 } from "./rendering.js";
 import { CapabilityScope } from "./session.js";
+import { SourceReport } from "./source.js";
 import { Warning } from "./warning.js";
 import { RuntimeFacts, Tool, ToolRule } from "./workspace.js";
 
@@ -324,6 +325,9 @@ export interface AssembleResponse {
     /** history is a batch of messages. There is always at least one. */
     { readonly $case: "history"; readonly value: HistoryBatch }
     | //
+    /** source says what came of asking a source, as soon as it is known. */
+    { readonly $case: "source"; readonly value: SourceReport }
+    | //
     /** current_message is the message that the model answers. */
     { readonly $case: "currentMessage"; readonly value: CurrentMessage }
     | //
@@ -466,7 +470,7 @@ export interface ReportOverflowRequest {
 export interface ReportOverflowResponse {
   /**
    * compaction is what was written. It is in force for the next assembly. Absent when nothing is left to
-   * compact and a lower limit was learned: the next assembly keeps to that.
+   * compact and a lower limit was learned: the next assembly keeps to that. Such a report may be repeated.
    */
   readonly compaction:
     | CompactionTurn
@@ -1282,6 +1286,9 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "history":
         HistoryBatch.encode(message.event.value, writer.uint32(42).fork()).join();
         break;
+      case "source":
+        SourceReport.encode(message.event.value, writer.uint32(50).fork()).join();
+        break;
       case "currentMessage":
         CurrentMessage.encode(message.event.value, writer.uint32(58).fork()).join();
         break;
@@ -1346,6 +1353,14 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
             }
 
             message.event = { $case: "history", value: HistoryBatch.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.event = { $case: "source", value: SourceReport.decode(reader, reader.uint32()) };
             continue;
           }
           case 7: {
@@ -1417,6 +1432,12 @@ export const AssembleResponse: MessageFns<AssembleResponse> = {
       case "history": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "history", value: HistoryBatch.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "source": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "source", value: SourceReport.fromPartial(object.event.value) };
         }
         break;
       }
@@ -3597,9 +3618,12 @@ export const AssemblyServiceDefinition = {
   methods: {
     /**
      * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
-     * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
-     * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
-     * assembly of its own, with its own id.
+     * history is compacted first, `history` in batches of about 64 KB, oldest first, `source` for each source
+     * that was asked, `current_message`, `rendered` if the request asks for a body, and `completed`. What was
+     * sent is final. Each call is an assembly of its own, with its own id.
+     *
+     * Sources are asked at the same time, each within its own deadline. One that fails or is late is left out,
+     * and its event says so: it never fails an assembly.
      *
      * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
      * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
@@ -3634,8 +3658,10 @@ export const AssemblyServiceDefinition = {
     },
     /**
      * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
-     * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-     * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+     * the whole context takes 40 % of what is available to it, or of what was refused if that is less; the
+     * caller then assembles the context again.
+     * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn. The engine is not
+     * asked for a summary here: the embedded summarizer stands in, and the compaction's failures say so.
      *
      * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
      * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
@@ -3758,9 +3784,12 @@ export type AssemblyServiceService = typeof AssemblyServiceService;
 export const AssemblyServiceService = {
   /**
    * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
-   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
-   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
-   * assembly of its own, with its own id.
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `source` for each source
+   * that was asked, `current_message`, `rendered` if the request asks for a body, and `completed`. What was
+   * sent is final. Each call is an assembly of its own, with its own id.
+   *
+   * Sources are asked at the same time, each within its own deadline. One that fails or is late is left out,
+   * and its event says so: it never fails an assembly.
    *
    * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
    * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
@@ -3798,8 +3827,10 @@ export const AssemblyServiceService = {
   },
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
-   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   * the whole context takes 40 % of what is available to it, or of what was refused if that is less; the
+   * caller then assembles the context again.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn. The engine is not
+   * asked for a summary here: the embedded summarizer stands in, and the compaction's failures say so.
    *
    * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
    * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
@@ -3929,9 +3960,12 @@ export const AssemblyServiceService = {
 export interface AssemblyServiceServer extends UntypedServiceImplementation {
   /**
    * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
-   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
-   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
-   * assembly of its own, with its own id.
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `source` for each source
+   * that was asked, `current_message`, `rendered` if the request asks for a body, and `completed`. What was
+   * sent is final. Each call is an assembly of its own, with its own id.
+   *
+   * Sources are asked at the same time, each within its own deadline. One that fails or is late is left out,
+   * and its event says so: it never fails an assembly.
    *
    * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
    * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
@@ -3952,8 +3986,10 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
   buildContext: handleUnaryCall<BuildContextRequest, BuildContextResponse>;
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
-   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   * the whole context takes 40 % of what is available to it, or of what was refused if that is less; the
+   * caller then assembles the context again.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn. The engine is not
+   * asked for a summary here: the embedded summarizer stands in, and the compaction's failures say so.
    *
    * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
    * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also
@@ -4011,9 +4047,12 @@ export interface AssemblyServiceServer extends UntypedServiceImplementation {
 export interface AssemblyServiceClient extends Client {
   /**
    * Assemble makes a context and streams it layer by layer: `resolved`, `tools`, `system`, `compaction` if
-   * history is compacted first, `history` in batches of about 64 KB, oldest first, `current_message`,
-   * `rendered` if the request asks for a body, and `completed`. What was sent is final. Each call is an
-   * assembly of its own, with its own id.
+   * history is compacted first, `history` in batches of about 64 KB, oldest first, `source` for each source
+   * that was asked, `current_message`, `rendered` if the request asks for a body, and `completed`. What was
+   * sent is final. Each call is an assembly of its own, with its own id.
+   *
+   * Sources are asked at the same time, each within its own deadline. One that fails or is late is left out,
+   * and its event says so: it never fails an assembly.
    *
    * It writes a receipt and, where history no longer fits, a CompactionTurn; a dry run writes neither. The
    * receipt survives a crash of the server, but may be lost with the machine. Assemblies of one session that
@@ -4053,8 +4092,10 @@ export interface AssemblyServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * ReportOverflow says that a model refused a context as too long. The session's thread is compacted until
-   * the whole context takes 40 % of what is available to it; the caller then assembles the context again.
-   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn.
+   * the whole context takes 40 % of what is available to it, or of what was refused if that is less; the
+   * caller then assembles the context again.
+   * Once per model call: inside a tool loop each call may be reported, up to 16 in a turn. The engine is not
+   * asked for a summary here: the embedded summarizer stands in, and the compaction's failures say so.
    *
    * A limit that the provider gave is remembered by the session for the model: later contexts keep to it,
    * and their budget says so. Without a limit, the count of the refused context bounds it. The count is also

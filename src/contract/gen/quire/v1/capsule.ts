@@ -180,13 +180,16 @@ export interface Knobs {
   readonly resourceBudget?: number | undefined;
 }
 
-/** MemorySettings are how an agent recalls, which is passed on in ModelConfig, and how it writes. */
+/** MemorySettings are how an agent recalls, which is passed on in ModelConfig, too, and how it writes. */
 export interface MemorySettings {
   /** recall_limit is how many memories to recall at most. By the intelligence level when absent. */
   readonly recallLimit?:
     | number
     | undefined;
-  /** similarity_threshold is how alike a memory must be to be recalled. No threshold when absent. */
+  /**
+   * similarity_threshold is how alike a memory must be to be recalled by its meaning: a cosine; 0.3 when
+   * absent. Without an embedder it is not applied.
+   */
   readonly similarityThreshold?:
     | number
     | undefined;

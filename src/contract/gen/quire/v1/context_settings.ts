@@ -6,6 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { SourceRule } from "./source.js";
 
 export const protobufPackage = "quire.v1";
 
@@ -231,7 +232,11 @@ export interface ContextSettings {
   readonly includeSchemas?:
     | boolean
     | undefined;
-  /** activity_limit is how many entries of `AgentEvent.activity` are shown at most. 10 by default. */
+  /**
+   * activity_limit is how many entries of recent activity are shown at most: those of `AgentEvent.activity`,
+   * and where they leave room, what others did to memory blocks and which sub-agents finished a turn. 0 shows
+   * none. 10 by default.
+   */
   readonly activityLimit?:
     | number
     | undefined;
@@ -332,7 +337,31 @@ export interface ContextSettings {
    * include_block_schemas shows the model the schemas of memory blocks. False by default. Their descriptions
    * are shown as `include_descriptions` says.
    */
-  readonly includeBlockSchemas?: boolean | undefined;
+  readonly includeBlockSchemas?:
+    | boolean
+    | undefined;
+  /**
+   * sources are rules for single sources, each source once. Those of request, capsule and server are merged
+   * source by source and field by field.
+   */
+  readonly sources: readonly SourceRule[];
+  /**
+   * base_prompt adds the shipped instructions to the system prompt: who the agent is (with model and
+   * provider), languages, personality, use of skills, memory, autonomy. Each is a template that an operator
+   * can replace. False by default.
+   */
+  readonly basePrompt?:
+    | boolean
+    | undefined;
+  /**
+   * sovereign_mode ends the system prompt with a mode block that gives the agent full autonomy. It applies at
+   * once. False by default.
+   */
+  readonly sovereignMode?:
+    | boolean
+    | undefined;
+  /** max_skill_rounds is the number of rounds that the block of `sovereign_mode` names. 12 by default. */
+  readonly maxSkillRounds?: number | undefined;
 }
 
 /** SummarizerList is a list of summarizers that can be set to empty. */
@@ -340,7 +369,7 @@ export interface SummarizerList {
   /**
    * names are in the order in which they are asked: "extractive" (embedded), "openai" and "anthropic"
    * (models, as the operator configured them), "engine" (the caller, through `compaction.needed` and
-   * SubmitCompaction). What the server does not have counts as failed.
+   * SubmitCompaction). Another name is refused. A model that is not configured counts as failed.
    */
   readonly names: readonly string[];
 }
@@ -393,6 +422,10 @@ function createBaseContextSettings(): ContextSettings {
     prefix: PrefixPolicy.UNSPECIFIED,
     defaultLimits: undefined,
     includeBlockSchemas: undefined,
+    sources: [],
+    basePrompt: undefined,
+    sovereignMode: undefined,
+    maxSkillRounds: undefined,
   };
 }
 
@@ -457,6 +490,18 @@ export const ContextSettings: MessageFns<ContextSettings> = {
     }
     if (message.includeBlockSchemas !== undefined) {
       writer.uint32(184).bool(message.includeBlockSchemas);
+    }
+    for (const v of message.sources) {
+      SourceRule.encode(v!, writer.uint32(194).fork()).join();
+    }
+    if (message.basePrompt !== undefined) {
+      writer.uint32(200).bool(message.basePrompt);
+    }
+    if (message.sovereignMode !== undefined) {
+      writer.uint32(208).bool(message.sovereignMode);
+    }
+    if (message.maxSkillRounds !== undefined) {
+      writer.uint32(216).uint32(message.maxSkillRounds);
     }
     return writer;
   },
@@ -634,6 +679,38 @@ export const ContextSettings: MessageFns<ContextSettings> = {
             message.includeBlockSchemas = reader.bool();
             continue;
           }
+          case 24: {
+            if (tag !== 194) {
+              break;
+            }
+
+            message.sources.push(SourceRule.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 25: {
+            if (tag !== 200) {
+              break;
+            }
+
+            message.basePrompt = reader.bool();
+            continue;
+          }
+          case 26: {
+            if (tag !== 208) {
+              break;
+            }
+
+            message.sovereignMode = reader.bool();
+            continue;
+          }
+          case 27: {
+            if (tag !== 216) {
+              break;
+            }
+
+            message.maxSkillRounds = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -675,6 +752,10 @@ export const ContextSettings: MessageFns<ContextSettings> = {
       ? ModelLimits.fromPartial(object.defaultLimits)
       : undefined;
     message.includeBlockSchemas = object.includeBlockSchemas ?? undefined;
+    message.sources = object.sources?.map((e) => SourceRule.fromPartial(e)) || [];
+    message.basePrompt = object.basePrompt ?? undefined;
+    message.sovereignMode = object.sovereignMode ?? undefined;
+    message.maxSkillRounds = object.maxSkillRounds ?? undefined;
     return message;
   },
 };

@@ -553,6 +553,21 @@ export const ErrorReason = {
    *     "metadata": { "turn_id": "0198c0de-0000-7000-8000-000000000001" } }
    */
   LEASE_LOST: "ERROR_REASON_LEASE_LOST",
+  /**
+   * SOURCE_NOT_FOUND - ERROR_REASON_SOURCE_NOT_FOUND (NOT_FOUND) means that there is no source of this name, or nothing of it
+   * that could be removed.
+   *
+   *   { "reason": "SOURCE_NOT_FOUND", "domain": "quire.v1", "metadata": { "source": "inbox-reader" } }
+   */
+  SOURCE_NOT_FOUND: "ERROR_REASON_SOURCE_NOT_FOUND",
+  /**
+   * SOURCE_ADDRESS_NOT_ALLOWED - ERROR_REASON_SOURCE_ADDRESS_NOT_ALLOWED (PERMISSION_DENIED) means that the operator did not allow
+   * plug-ins at this address. The setting `source-addresses` says which are.
+   *
+   *   { "reason": "SOURCE_ADDRESS_NOT_ALLOWED", "domain": "quire.v1",
+   *     "metadata": { "address": "10.0.0.7:7070" } }
+   */
+  SOURCE_ADDRESS_NOT_ALLOWED: "ERROR_REASON_SOURCE_ADDRESS_NOT_ALLOWED",
   UNRECOGNIZED: "UNRECOGNIZED",
 } as const;
 
@@ -624,6 +639,8 @@ export namespace ErrorReason {
   export type SESSION_BUSY = typeof ErrorReason.SESSION_BUSY;
   export type INTERRUPTED = typeof ErrorReason.INTERRUPTED;
   export type LEASE_LOST = typeof ErrorReason.LEASE_LOST;
+  export type SOURCE_NOT_FOUND = typeof ErrorReason.SOURCE_NOT_FOUND;
+  export type SOURCE_ADDRESS_NOT_ALLOWED = typeof ErrorReason.SOURCE_ADDRESS_NOT_ALLOWED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
 
@@ -824,6 +841,12 @@ export function errorReasonFromJSON(object: any): ErrorReason {
     case 72:
     case "ERROR_REASON_LEASE_LOST":
       return ErrorReason.LEASE_LOST;
+    case 80:
+    case "ERROR_REASON_SOURCE_NOT_FOUND":
+      return ErrorReason.SOURCE_NOT_FOUND;
+    case 81:
+    case "ERROR_REASON_SOURCE_ADDRESS_NOT_ALLOWED":
+      return ErrorReason.SOURCE_ADDRESS_NOT_ALLOWED;
     case -1:
     case "UNRECOGNIZED":
     default:
@@ -963,6 +986,10 @@ export function errorReasonToNumber(object: ErrorReason): number {
       return 71;
     case ErrorReason.LEASE_LOST:
       return 72;
+    case ErrorReason.SOURCE_NOT_FOUND:
+      return 80;
+    case ErrorReason.SOURCE_ADDRESS_NOT_ALLOWED:
+      return 81;
     case ErrorReason.UNRECOGNIZED:
     default:
       return -1;

@@ -38,6 +38,7 @@ import {
   blockTypeToNumber,
   OperationResult,
 } from "./memory.js";
+import { SearchRequest, SearchResponse } from "./search.js";
 import { Tool } from "./workspace.js";
 
 export const protobufPackage = "quire.v1";
@@ -4351,6 +4352,21 @@ export const MemoryServiceDefinition = {
       responseStream: false,
       options: {},
     },
+    /**
+     * Search finds blocks, archival entries and messages that the caller may read: by their words and those
+     * around them, by who says them and when, and by their meaning where an embedder is configured.
+     *
+     * It finds all that was acknowledged before the call, up to `pending`; what was deleted, erased or is no
+     * longer shared with the caller is gone from its results at once. Errors: SESSION_NOT_FOUND.
+     */
+    search: {
+      name: "Search",
+      requestType: SearchRequest as typeof SearchRequest,
+      requestStream: false,
+      responseType: SearchResponse as typeof SearchResponse,
+      responseStream: false,
+      options: {},
+    },
   },
 } as const;
 
@@ -4654,6 +4670,22 @@ export const MemoryServiceService = {
       Buffer.from(DeleteArchivalResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteArchivalResponse => DeleteArchivalResponse.decode(value),
   },
+  /**
+   * Search finds blocks, archival entries and messages that the caller may read: by their words and those
+   * around them, by who says them and when, and by their meaning where an embedder is configured.
+   *
+   * It finds all that was acknowledged before the call, up to `pending`; what was deleted, erased or is no
+   * longer shared with the caller is gone from its results at once. Errors: SESSION_NOT_FOUND.
+   */
+  search: {
+    path: "/quire.v1.MemoryService/Search" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SearchRequest): Buffer => Buffer.from(SearchRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SearchRequest => SearchRequest.decode(value),
+    responseSerialize: (value: SearchResponse): Buffer => Buffer.from(SearchResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SearchResponse => SearchResponse.decode(value),
+  },
 } as const;
 
 export interface MemoryServiceServer extends UntypedServiceImplementation {
@@ -4778,6 +4810,14 @@ export interface MemoryServiceServer extends UntypedServiceImplementation {
    * Atomic; idempotent by `request_id`. Errors: ARCHIVAL_NOT_FOUND, BLOCK_NOT_ALLOWED.
    */
   deleteArchival: handleUnaryCall<DeleteArchivalRequest, DeleteArchivalResponse>;
+  /**
+   * Search finds blocks, archival entries and messages that the caller may read: by their words and those
+   * around them, by who says them and when, and by their meaning where an embedder is configured.
+   *
+   * It finds all that was acknowledged before the call, up to `pending`; what was deleted, erased or is no
+   * longer shared with the caller is gone from its results at once. Errors: SESSION_NOT_FOUND.
+   */
+  search: handleUnaryCall<SearchRequest, SearchResponse>;
 }
 
 export interface MemoryServiceClient extends Client {
@@ -5158,6 +5198,28 @@ export interface MemoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteArchivalResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Search finds blocks, archival entries and messages that the caller may read: by their words and those
+   * around them, by who says them and when, and by their meaning where an embedder is configured.
+   *
+   * It finds all that was acknowledged before the call, up to `pending`; what was deleted, erased or is no
+   * longer shared with the caller is gone from its results at once. Errors: SESSION_NOT_FOUND.
+   */
+  search(
+    request: SearchRequest,
+    callback: (error: ServiceError | null, response: SearchResponse) => void,
+  ): ClientUnaryCall;
+  search(
+    request: SearchRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SearchResponse) => void,
+  ): ClientUnaryCall;
+  search(
+    request: SearchRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SearchResponse) => void,
   ): ClientUnaryCall;
 }
 

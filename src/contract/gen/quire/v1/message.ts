@@ -197,7 +197,16 @@ export interface Message {
    * prompt that went with it was made from. At most 1,048,576 bytes as encoded. The server sets it together
    * with `context_parts`; a message that brings its own `context_parts` keeps the value that it came with.
    */
-  readonly injected: InjectedContext | undefined;
+  readonly injected:
+    | InjectedContext
+    | undefined;
+  /**
+   * prompted is that the model was asked again for this answer directly after an answer of its own that
+   * called nothing. Where a provider's body must end with the user, it ended with the words `[continue]`
+   * then, and has them before this message from then on. It is so where the write names an assembly that
+   * showed the turn up to here. Set by the server.
+   */
+  readonly prompted: boolean;
 }
 
 /** Part is one piece of a message's content. */
@@ -410,6 +419,7 @@ function createBaseMessage(): Message {
     contextO200kTokens: 0,
     createTime: undefined,
     injected: undefined,
+    prompted: false,
   };
 }
 
@@ -447,6 +457,9 @@ export const Message: MessageFns<Message> = {
     }
     if (message.injected !== undefined) {
       InjectedContext.encode(message.injected, writer.uint32(90).fork()).join();
+    }
+    if (message.prompted !== false) {
+      writer.uint32(96).bool(message.prompted);
     }
     return writer;
   },
@@ -552,6 +565,14 @@ export const Message: MessageFns<Message> = {
             message.injected = InjectedContext.decode(reader, reader.uint32());
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.prompted = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -582,6 +603,7 @@ export const Message: MessageFns<Message> = {
     message.injected = (object.injected !== undefined && object.injected !== null)
       ? InjectedContext.fromPartial(object.injected)
       : undefined;
+    message.prompted = object.prompted ?? false;
     return message;
   },
 };

@@ -28,8 +28,9 @@ export interface ProviderResponse {
   /** format is the API that answered: the format of the body that was posted. */
   readonly format: BodyFormat;
   /**
-   * body is the answer as JSON: the body of the HTTP response, or what the provider's SDK made of its stream.
-   * For GEMINI also the list of the stream's chunks. It may be nested at most 256 levels deep.
+   * body is the answer as JSON: the body of the HTTP response, or what the provider's SDK made of its stream;
+   * or that stream itself, the server-sent events as they came. For GEMINI also the list of the stream's
+   * chunks. A stream that breaks off is refused. JSON may be nested at most 256 levels deep.
    */
   readonly body: Buffer;
   /**
