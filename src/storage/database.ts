@@ -4,13 +4,12 @@ import { packageRoot } from "../config/package-root.js";
 import { Caches } from "../domain/caches.js";
 import { explicitSslMode } from "./driver/explicit-ssl-mode.js";
 import { applyMigrations } from "./driver/migrate.js";
-import { connectPostgres } from "./driver/postgres-adapter.js";
 import { prepareDatabaseFile } from "./driver/prepare-database-file.js";
 import { type SqliteAdapter, SqliteAdapterFactory } from "./driver/sqlite-adapter.js";
 import { isBusy } from "./driver/sqlite-errors.js";
-import { PrismaClient as PostgresqlClient } from "./gen/postgresql/client.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
 import { openError } from "./open-error.js";
+import { prepareTermIndex } from "./recall/term-index.js";
 import {
   createNumberedTexts,
   type Dialect,
@@ -73,11 +72,16 @@ const transactionLimits = { maxWait: 30_000, timeout: 120_000 };
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, caches = new Caches() } = options;
   try {
-    return url.startsWith("file:")
+    const database = url.startsWith("file:")
       ? await openSqlite(sqlitePath(url), caches)
       : await openPostgresql(options, caches);
+    await database.sqlTransaction(prepareTermIndex).catch(async (error: unknown) => {
+      await database.close();
+      throw error;
+    });
+    return database;
   } catch (error) {
-    throw openError(url, error);
+    throw await openError(url, error);
   }
 }
 
@@ -131,6 +135,9 @@ async function openPostgresql(options: DatabaseOptions, caches: Caches): Promise
   const url = explicitSslMode(options.url);
   const folder = migrationsFolder("postgresql");
   await applyMigrations({ provider: "postgresql", url, connectTimeoutMs: timeoutMs, folder });
+  // Loaded only where it is used: it takes as much memory as the embedded database does.
+  const { connectPostgres } = await import("./driver/postgres-adapter.js");
+  const { PrismaClient: PostgresqlClient } = await import("./gen/postgresql/client.js");
   const adapter = await connectPostgres({ url, size: poolSize, timeoutMs });
   const client = new PostgresqlClient({
     adapter: alwaysThis(adapter),

@@ -4,6 +4,7 @@ import { megabyte } from "../../domain/memory-size.js";
 import type { Database } from "../database.js";
 import { deleteInSlices } from "../delete-in-slices.js";
 import { asStorageError } from "../storage-error.js";
+import { Patience } from "./patience.js";
 import { newestUs, receiptStatements } from "./receipt-statements.js";
 import {
   type Blob,
@@ -17,8 +18,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A batch that could not be written is tried again. */
 const retryAfterMs = 1_000;
-/** An assembly waits so long for its receipt to be written, and no longer: a context is worth more than its record. */
-const patienceMs = 2_000;
+/** An assembly waits so long for its receipt to be written, or twice as long, and no longer: a context is worth more than its record. */
+const patienceMs = 1_000;
 /** So much is written in one transaction: it holds up the writers of turns. */
 const batchBytes = 8 * megabyte;
 const maxWaitingBytes = 64 * megabyte;
@@ -43,6 +44,7 @@ export class ReceiptStore implements MemoryUse {
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> = Promise.resolve();
   private next: Promise<void> | undefined;
+  private readonly patience = new Patience((ranOut) => setTimeout(ranOut, patienceMs).unref());
   private isDropping = false;
   private isFailing = false;
 
@@ -84,7 +86,7 @@ export class ReceiptStore implements MemoryUse {
       this.timer ??= setTimeout(() => this.flush(), retryAfterMs);
       return Promise.resolve();
     }
-    this.next ??= patiently(this.writeNext());
+    this.next ??= this.patience.wait(this.writeNext());
     return this.next;
   }
 
@@ -215,17 +217,6 @@ export class ReceiptStore implements MemoryUse {
       throw asStorageError(error);
     }
   }
-}
-
-/** The work, or the end of the patience with it. */
-function patiently(work: Promise<void>): Promise<void> {
-  return new Promise((done) => {
-    const timer = setTimeout(done, patienceMs);
-    work.then(() => {
-      clearTimeout(timer);
-      done();
-    });
-  });
 }
 
 function blobKey(tenantId: string, hash: Buffer): string {

@@ -17,13 +17,13 @@ const lookAgainMs = 100;
  * a name and does not notice. Lost is lost: a file that comes back may have been changed by others meanwhile.
  */
 export class DatabaseFile {
-  readonly #lost = new AbortController();
-  #lookedMs = Number.NEGATIVE_INFINITY;
-  readonly #files: { readonly path: string; identity: string | undefined }[];
+  private readonly losing = new AbortController();
+  private lookedMs = Number.NEGATIVE_INFINITY;
+  private readonly files: { readonly path: string; identity: string | undefined }[];
 
   /** To be made when the database is open. SQLite makes the log with the first transaction. */
   constructor(path: string) {
-    this.#files = [path, `${path}-wal`].map((each) => {
+    this.files = [path, `${path}-wal`].map((each) => {
       const identity = identityOf(each);
       return { path: each, identity: identity === unknown ? undefined : identity };
     });
@@ -31,25 +31,25 @@ export class DatabaseFile {
 
   /** Aborted once it is lost, with a LostDatabase as its reason. */
   get lost(): AbortSignal {
-    return this.#lost.signal;
+    return this.losing.signal;
   }
 
   /** As `assertInPlace`, but looks again only after a while: for what may be lost together with its file. */
   assertLatelyInPlace(): void {
-    if (performance.now() - this.#lookedMs >= lookAgainMs) this.assertInPlace();
+    if (performance.now() - this.lookedMs >= lookAgainMs) this.assertInPlace();
     else this.assertNotLost();
   }
 
   /** Looks only where it was not lost before. */
   assertInPlace(): void {
     this.assertNotLost();
-    this.#lookedMs = performance.now();
-    for (const file of this.#files) {
+    this.lookedMs = performance.now();
+    for (const file of this.files) {
       const found = identityOf(file.path);
       if (found === unknown) continue;
       file.identity ??= found;
       if (found === file.identity) continue;
-      this.#lost.abort(new LostDatabase(found === undefined ? "deleted" : "replaced"));
+      this.losing.abort(new LostDatabase(found === undefined ? "deleted" : "replaced"));
       this.assertNotLost();
     }
   }

@@ -11,19 +11,16 @@ interface Waiter {
  * committed and be rolled back with it.
  */
 export class Gate {
-  readonly #waitMs: number;
-  readonly #waiters = new Set<Waiter>();
-  #held = false;
+  private readonly waiters = new Set<Waiter>();
+  private isHeld = false;
 
   /** A wait longer than `waitMs` fails: as a rule its holder waits, in turn, for the one that waits. */
-  constructor(waitMs: number) {
-    this.#waitMs = waitMs;
-  }
+  constructor(private readonly waitMs: number) {}
 
   /** Enters at once if nobody is inside. */
   tryEnter(): boolean {
-    if (this.#held) return false;
-    this.#held = true;
+    if (this.isHeld) return false;
+    this.isHeld = true;
     return true;
   }
 
@@ -32,29 +29,29 @@ export class Gate {
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         clearTimeout(timer);
-        this.#waiters.delete(waiter);
+        this.waiters.delete(waiter);
         reject(error);
       };
       const enter = (): void => {
         clearTimeout(timer);
-        this.#waiters.delete(waiter);
+        this.waiters.delete(waiter);
         resolve();
       };
       const waiter: Waiter = { enter, fail };
-      const timer = setTimeout(() => fail(new DriverAdapterError({ kind: "SocketTimeout" })), this.#waitMs);
-      this.#waiters.add(waiter);
+      const timer = setTimeout(() => fail(new DriverAdapterError({ kind: "SocketTimeout" })), this.waitMs);
+      this.waiters.add(waiter);
     });
   }
 
   /** Leaves; the gate passes to the first in line without opening in between. */
   leave(): void {
-    const [next] = this.#waiters;
-    if (next === undefined) this.#held = false;
+    const [next] = this.waiters;
+    if (next === undefined) this.isHeld = false;
     else next.enter();
   }
 
   /** Turns away everyone in line. */
   refuse(error: Error): void {
-    for (const waiter of [...this.#waiters]) waiter.fail(error);
+    for (const waiter of [...this.waiters]) waiter.fail(error);
   }
 }

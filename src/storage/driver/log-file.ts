@@ -13,33 +13,33 @@ const frameSaltAt = 8;
  * SQLite holds no locks on this file, so that it may be opened and closed beside it; those on the others would be lost.
  */
 export class LogFile {
-  readonly #path: string;
-  readonly #pageBytes: number;
-  #file: number | undefined;
+  private readonly path: string;
+  private readonly pageBytes: number;
+  private file: number | undefined;
 
   constructor(databasePath: string, pageBytes: number) {
-    this.#path = `${databasePath}-wal`;
-    this.#pageBytes = pageBytes;
+    this.path = `${databasePath}-wal`;
+    this.pageBytes = pageBytes;
   }
 
   /** Whether there are so many pages in it, or more. False where it cannot be read. */
   hasPages(count: number): boolean {
     try {
-      this.#file ??= openSync(this.#path, "r");
-      const frameAt = headerBytes + (count - 1) * (frameHeaderBytes + this.#pageBytes);
-      const salt = this.#read(this.#file, frameAt + frameSaltAt);
-      return salt.length === saltBytes && salt.equals(this.#read(this.#file, headerSaltAt));
+      this.file ??= openSync(this.path, "r");
+      const frameAt = headerBytes + (count - 1) * (frameHeaderBytes + this.pageBytes);
+      const salt = this.read(this.file, frameAt + frameSaltAt);
+      return salt.length === saltBytes && salt.equals(this.read(this.file, headerSaltAt));
     } catch {
       return false;
     }
   }
 
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    this.#file = undefined;
+    if (this.file !== undefined) closeSync(this.file);
+    this.file = undefined;
   }
 
-  #read(file: number, position: number): Buffer {
+  private read(file: number, position: number): Buffer {
     const bytes = Buffer.alloc(saltBytes);
     return bytes.subarray(0, readSync(file, bytes, 0, saltBytes, position));
   }

@@ -14,10 +14,10 @@ const lookEvery = 8;
  * SQLite finds nothing left and begins the log anew.
  */
 export class LogFolder {
-  readonly #offload = new Offload(1);
-  readonly #log: LogFile;
-  #transactions = 0;
-  #folding: Promise<void> | undefined;
+  private readonly offload = new Offload(1);
+  private readonly log: LogFile;
+  private transactions = 0;
+  private folding: Promise<void> | undefined;
 
   constructor(
     private readonly path: string,
@@ -25,33 +25,33 @@ export class LogFolder {
     private readonly pages: number,
     private readonly gate: Gate,
   ) {
-    this.#log = new LogFile(path, pageBytes);
+    this.log = new LogFile(path, pageBytes);
   }
 
   /** To be called when a transaction has ended. */
   look(): void {
-    if (this.#folding || ++this.#transactions % lookEvery !== 0 || !this.#log.hasPages(this.pages)) return;
+    if (this.folding || ++this.transactions % lookEvery !== 0 || !this.log.hasPages(this.pages)) return;
     // What cannot be folded now is tried again, and at last by a commit: see `wal_autocheckpoint`.
-    this.#folding = this.#fold()
+    this.folding = this.fold()
       .catch(() => undefined)
       .finally(() => {
-        this.#folding = undefined;
+        this.folding = undefined;
       });
   }
 
   /** Resolves when nothing is being folded. */
   async idle(): Promise<void> {
-    await this.#folding;
+    await this.folding;
   }
 
   async close(): Promise<void> {
-    await this.#folding;
-    await this.#offload.close();
-    this.#log.close();
+    await this.folding;
+    await this.offload.close();
+    this.log.close();
   }
 
-  async #fold(): Promise<void> {
-    const fold = () => this.#offload.run(folding, this.path);
+  private async fold(): Promise<void> {
+    const fold = () => this.offload.run(folding, this.path);
     await fold();
     await fold();
     await this.gate.enter();

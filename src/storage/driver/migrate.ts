@@ -1,4 +1,3 @@
-import { migratePostgres } from "./migrate-postgres.js";
 import { migrateSqlite } from "./migrate-sqlite.js";
 import { readMigrations } from "./migration-files.js";
 
@@ -22,7 +21,7 @@ export type MigrationTarget = {
 export async function applyMigrations(target: MigrationTarget): Promise<readonly string[]> {
   const migrations = await readMigrations(target.folder);
   const timeoutMs = target.timeoutMs ?? 60_000;
-  return target.provider === "sqlite"
-    ? migrateSqlite(target.path, migrations, timeoutMs)
-    : migratePostgres(target, migrations, timeoutMs);
+  if (target.provider === "sqlite") return migrateSqlite(target.path, migrations, timeoutMs);
+  const { migratePostgres } = await import("./migrate-postgres.js");
+  return migratePostgres(target, migrations, timeoutMs);
 }

@@ -34,7 +34,7 @@ class PostgresQueryable implements SqlQueryable {
 }
 
 class PostgresAdapter extends PostgresQueryable implements SqlDriverAdapter {
-  #disposed: Promise<void> | undefined;
+  private disposed: Promise<void> | undefined;
 
   constructor(private readonly adapter: SqlDriverAdapter) {
     super(adapter);
@@ -58,8 +58,8 @@ class PostgresAdapter extends PostgresQueryable implements SqlDriverAdapter {
 
   /** A client that disconnects disposes of its adapter, if it ever used it; a pool fails when it is ended again. */
   dispose(): Promise<void> {
-    this.#disposed ??= this.adapter.dispose();
-    return this.#disposed;
+    this.disposed ??= this.adapter.dispose();
+    return this.disposed;
   }
 }
 

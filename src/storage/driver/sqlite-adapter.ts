@@ -31,23 +31,23 @@ import { adapterName, SqliteTransaction } from "./sqlite-transaction.js";
 export class SqliteAdapterFactory implements SqlDriverAdapterFactory {
   readonly provider = "sqlite";
   readonly adapterName = adapterName;
-  readonly #settings: SqliteSettings;
-  #shared: Promise<SqliteAdapter> | undefined;
+  private readonly settings: SqliteSettings;
+  private shared: Promise<SqliteAdapter> | undefined;
 
   constructor(options: SqliteAdapterOptions) {
-    this.#settings = { ...sqliteDefaults, caches: new Caches(), ...options };
+    this.settings = { ...sqliteDefaults, caches: new Caches(), ...options };
   }
 
   connect(): Promise<SqliteAdapter> {
-    this.#shared ??= openAdapter(this.#settings, () => this.#forget()).catch((error: unknown) => {
-      this.#forget();
+    this.shared ??= openAdapter(this.settings, () => this.forget()).catch((error: unknown) => {
+      this.forget();
       throw adapterError(error);
     });
-    return this.#shared;
+    return this.shared;
   }
 
-  #forget(): void {
-    this.#shared = undefined;
+  private forget(): void {
+    this.shared = undefined;
   }
 }
 
@@ -75,16 +75,16 @@ const maxBindValues = 32_766;
 export class SqliteAdapter implements SqlDriverAdapter {
   readonly provider = "sqlite";
   readonly adapterName = adapterName;
-  readonly #connection: SqliteConnection;
-  readonly #begin: SqlQuery;
-  readonly #busyTimeoutMs: number;
-  readonly #gate: Gate;
-  readonly #onDispose: () => void;
+  private readonly connection: SqliteConnection;
+  private readonly begin: SqlQuery;
+  private readonly busyTimeoutMs: number;
+  private readonly gate: Gate;
+  private readonly onDispose: () => void;
   /** Of a writer: a reader has nothing to lose. */
   readonly file: DatabaseFile | undefined;
   /** Of a writer, too. */
   readonly log: LogFolder | undefined;
-  #disposed = false;
+  private isDisposed = false;
 
   constructor(
     connection: SqliteConnection,
@@ -92,14 +92,14 @@ export class SqliteAdapter implements SqlDriverAdapter {
     onDispose: () => void,
   ) {
     const { path, mode, pageBytes, logPages } = settings;
-    this.#connection = connection;
+    this.connection = connection;
     // A deferred BEGIN that reads first cannot always become a writer later; a reader has nothing to lock.
-    this.#begin = statement(mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
-    this.#busyTimeoutMs = settings.busyTimeoutMs;
-    this.#gate = new Gate(settings.gateTimeoutMs);
-    this.#onDispose = onDispose;
+    this.begin = statement(mode === "writer" ? "BEGIN IMMEDIATE" : "BEGIN");
+    this.busyTimeoutMs = settings.busyTimeoutMs;
+    this.gate = new Gate(settings.gateTimeoutMs);
+    this.onDispose = onDispose;
     this.file = mode === "writer" ? new DatabaseFile(path) : undefined;
-    this.log = mode === "writer" ? new LogFolder(path, pageBytes, logPages, this.#gate) : undefined;
+    this.log = mode === "writer" ? new LogFolder(path, pageBytes, logPages, this.gate) : undefined;
   }
 
   getConnectionInfo(): ConnectionInfo {
@@ -107,29 +107,29 @@ export class SqliteAdapter implements SqlDriverAdapter {
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.#alone(() => this.#connection.query(query), this.#busyTimeoutMs);
+    return this.alone(() => this.connection.query(query), this.busyTimeoutMs);
   }
 
   /** What a SELECT gives, at once; undefined while somebody is inside, or another process holds a lock. */
   tryQuery(query: SqlQuery): SqlResultSet | undefined {
-    if (!this.#gate.tryEnter()) return undefined;
+    if (!this.gate.tryEnter()) return undefined;
     try {
-      return this.#connection.query(query);
+      return this.connection.query(query);
     } catch (error) {
       if (isBusy(error)) return undefined;
       throw adapterError(error);
     } finally {
-      this.#gate.leave();
+      this.gate.leave();
     }
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
-    return this.#alone(() => this.#connection.execute(query), this.#busyTimeoutMs);
+    return this.alone(() => this.connection.execute(query), this.busyTimeoutMs);
   }
 
   /** A script that found the database locked half way is not tried again. */
   executeScript(script: string): Promise<void> {
-    return this.#alone(() => this.#connection.script(script), 0);
+    return this.alone(() => this.connection.script(script), 0);
   }
 
   async startTransaction(isolationLevel?: IsolationLevel): Promise<SqliteTransaction> {
@@ -137,9 +137,9 @@ export class SqliteAdapter implements SqlDriverAdapter {
       throw new DriverAdapterError({ kind: "InvalidIsolationLevel", level: isolationLevel });
     }
     this.file?.assertNotLost();
-    if (!this.#gate.tryEnter()) await this.#gate.enter();
-    return this.#beginTransaction(() => {
-      this.#gate.leave();
+    if (!this.gate.tryEnter()) await this.gate.enter();
+    return this.beginTransaction(() => {
+      this.gate.leave();
       this.log?.look();
     });
   }
@@ -150,59 +150,59 @@ export class SqliteAdapter implements SqlDriverAdapter {
    */
   async writeUnsynced(queries: readonly SqlQuery[]): Promise<number> {
     this.file?.assertNotLost();
-    if (!this.#gate.tryEnter()) await this.#gate.enter();
+    if (!this.gate.tryEnter()) await this.gate.enter();
     try {
-      const done = retryWhileBusy(() => this.#connection.executeUnsynced(queries), this.#busyTimeoutMs);
+      const done = retryWhileBusy(() => this.connection.executeUnsynced(queries), this.busyTimeoutMs);
       const rows = done instanceof Promise ? await done : done;
       this.file?.assertLatelyInPlace();
       return rows;
     } catch (error) {
       throw adapterError(error);
     } finally {
-      this.#gate.leave();
+      this.gate.leave();
       this.log?.look();
     }
   }
 
   /** Closes the connection, rolls back what is open, turns away what waits; a second call does nothing. */
   async dispose(): Promise<void> {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#onDispose();
-    this.#connection.close();
-    this.#gate.refuse(new DriverAdapterError({ kind: "ConnectionClosed" }));
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    this.onDispose();
+    this.connection.close();
+    this.gate.refuse(new DriverAdapterError({ kind: "ConnectionClosed" }));
     await this.log?.close();
   }
 
-  async #beginTransaction(leave: () => void): Promise<SqliteTransaction> {
+  private async beginTransaction(leave: () => void): Promise<SqliteTransaction> {
     try {
-      const begun = retryWhileBusy(() => this.#connection.execute(this.#begin), this.#busyTimeoutMs);
+      const begun = retryWhileBusy(() => this.connection.execute(this.begin), this.busyTimeoutMs);
       if (begun instanceof Promise) await begun;
     } catch (error) {
       leave();
       throw adapterError(error);
     }
-    return new SqliteTransaction(this.#connection, this.file, leave);
+    return new SqliteTransaction(this.connection, this.file, leave);
   }
 
-  async #alone<T>(work: () => T, busyTimeoutMs: number): Promise<T> {
-    if (!this.#gate.tryEnter()) await this.#gate.enter();
+  private async alone<T>(work: () => T, busyTimeoutMs: number): Promise<T> {
+    if (!this.gate.tryEnter()) await this.gate.enter();
     try {
       const done = retryWhileBusy(work, busyTimeoutMs);
       // What is done already is not waited for: whoever comes next in this turn of the event loop finds the gate open.
       const result = done instanceof Promise ? await done : done;
-      if (this.#connection.isTransaction) this.#refuseOpenTransaction();
+      if (this.connection.isTransaction) this.refuseOpenTransaction();
       return result;
     } catch (error) {
       throw adapterError(error);
     } finally {
-      this.#gate.leave();
+      this.gate.leave();
     }
   }
 
   /** Statements of others would join a transaction that raw SQL left open. */
-  #refuseOpenTransaction(): never {
-    this.#connection.execute(statement("ROLLBACK"));
+  private refuseOpenTransaction(): never {
+    this.connection.execute(statement("ROLLBACK"));
     throw new DriverAdapterError({ kind: "InvalidInputValue", message: "raw SQL left a transaction open" });
   }
 }

@@ -15,31 +15,32 @@ type Synchronous = "FULL" | "NORMAL";
 
 /** One open database. Calls are synchronous and throw what the driver throws. */
 export class SqliteConnection {
-  readonly #database: Database;
-  readonly #statements: StatementCache;
-  readonly #synchronous: Synchronous;
-  #level: Synchronous;
-  #closed = false;
+  private readonly statements: StatementCache;
+  private level: Synchronous;
+  private isClosed = false;
 
-  constructor(database: Database, mode: string, synchronous: Synchronous, caches: Caches) {
-    this.#database = database;
-    this.#synchronous = synchronous;
-    this.#level = synchronous;
-    this.#statements = new StatementCache(database, `statements of the ${mode}`, caches);
+  constructor(
+    private readonly database: Database,
+    mode: string,
+    private readonly synchronous: Synchronous,
+    caches: Caches,
+  ) {
+    this.level = synchronous;
+    this.statements = new StatementCache(database, `statements of the ${mode}`, caches);
   }
 
   /** False, too, once SQLite itself ended a transaction: disk full, `ON CONFLICT ROLLBACK`, a COMMIT in raw SQL. */
   get isTransaction(): boolean {
-    return !this.#closed && this.#database.isTransaction;
+    return !this.isClosed && this.database.isTransaction;
   }
 
   query(query: SqlQuery): SqlResultSet {
-    const prepared = this.#prepare(query.sql);
-    if (!prepared.repeatable) this.#setLevel(this.#synchronous);
+    const prepared = this.prepare(query.sql);
+    if (!prepared.repeatable) this.setLevel(this.synchronous);
     const args = bindable(query);
     let columns = prepared.columns ?? describe(prepared);
     if (columns.names.length === 0) {
-      this.#run(prepared, args);
+      this.runPrepared(prepared, args);
       return { columnNames: [], columnTypes: [], rows: [] };
     }
     const rows = fetchRows(prepared, args);
@@ -48,14 +49,14 @@ export class SqliteConnection {
     if (rows[0] !== undefined && rows[0].length !== columns.names.length) columns = describe(prepared);
     const types = columnTypes(columns.declared, rows);
     convertRows(rows, types, bigints);
-    if (prepared.changesSchema) this.#statements.clear();
+    if (prepared.changesSchema) this.statements.clear();
     return { columnNames: [...columns.names], columnTypes: types, rows };
   }
 
   execute(query: SqlQuery): number {
-    this.#open();
-    this.#setLevel(this.#synchronous);
-    return this.#execute(query);
+    this.requireOpen();
+    this.setLevel(this.synchronous);
+    return this.runQuery(query);
   }
 
   /**
@@ -63,61 +64,61 @@ export class SqliteConnection {
    * anything else is run that could write: `execute`, `query` and `script` are the only other ways, and raise it first.
    */
   executeUnsynced(queries: readonly SqlQuery[]): number {
-    this.#open();
-    this.#setLevel("NORMAL");
+    this.requireOpen();
+    this.setLevel("NORMAL");
     const [only] = queries;
     // A statement by itself is a transaction.
-    if (only && queries.length === 1) return this.#execute(only);
-    this.#execute(statement("BEGIN IMMEDIATE"));
+    if (only && queries.length === 1) return this.runQuery(only);
+    this.runQuery(statement("BEGIN IMMEDIATE"));
     try {
       let rows = 0;
-      for (const query of queries) rows += this.#execute(query);
-      this.#execute(statement("COMMIT"));
+      for (const query of queries) rows += this.runQuery(query);
+      this.runQuery(statement("COMMIT"));
       return rows;
     } finally {
-      if (this.isTransaction) this.#execute(statement("ROLLBACK"));
+      if (this.isTransaction) this.runQuery(statement("ROLLBACK"));
     }
   }
 
   script(sql: string): void {
-    this.#open();
-    this.#setLevel(this.#synchronous);
-    this.#database.exec(sql);
-    this.#statements.clear();
+    this.requireOpen();
+    this.setLevel(this.synchronous);
+    this.database.exec(sql);
+    this.statements.clear();
   }
 
-  #execute(query: SqlQuery): number {
-    return this.#run(this.#prepare(query.sql), bindable(query));
+  private runQuery(query: SqlQuery): number {
+    return this.runPrepared(this.prepare(query.sql), bindable(query));
   }
 
   /** Whether commits from now on wait for the disk. Said as text each time: SQLite takes it when it reads a statement, not when it runs it. */
-  #setLevel(level: Synchronous): void {
-    if (level === this.#level) return;
-    this.#database.exec(`PRAGMA synchronous = ${level}`);
-    this.#level = level;
+  private setLevel(level: Synchronous): void {
+    if (level === this.level) return;
+    this.database.exec(`PRAGMA synchronous = ${level}`);
+    this.level = level;
   }
 
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#statements.clear();
-    this.#database.close();
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.statements.clear();
+    this.database.close();
   }
 
-  #run(prepared: PreparedStatement, args: readonly SqlValue[]): number {
+  private runPrepared(prepared: PreparedStatement, args: readonly SqlValue[]): number {
     const { changes } = prepared.statement.run(...args);
-    if (prepared.changesSchema) this.#statements.clear();
+    if (prepared.changesSchema) this.statements.clear();
     return prepared.countsChanges ? Number(changes) : 0;
   }
 
-  #prepare(sql: string): PreparedStatement {
-    this.#open();
-    return this.#statements.prepare(sql);
+  private prepare(sql: string): PreparedStatement {
+    this.requireOpen();
+    return this.statements.prepare(sql);
   }
 
-  #open(): Database {
-    if (this.#closed) throw new DriverAdapterError({ kind: "ConnectionClosed" });
-    return this.#database;
+  private requireOpen(): Database {
+    if (this.isClosed) throw new DriverAdapterError({ kind: "ConnectionClosed" });
+    return this.database;
   }
 }
 

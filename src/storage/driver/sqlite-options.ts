@@ -11,7 +11,6 @@ export interface SqliteAdapterOptions {
   readonly gateTimeoutMs?: number;
   /** FULL makes a commit durable before it is acknowledged; NORMAL may lose the last ones with the power. */
   readonly synchronous?: "FULL" | "NORMAL";
-  readonly cacheKib?: number;
   /** The log is folded into the file when it has so many pages. */
   readonly logPages?: number;
   readonly caches?: Caches;
@@ -25,19 +24,21 @@ export const sqliteDefaults = {
   busyTimeoutMs: 10_000,
   gateTimeoutMs: 30_000,
   synchronous: "FULL",
-  cacheKib: 16_384,
   logPages: 8_000,
   extensions: [],
 } as const;
+
+/** What SQLite keeps of the file in memory. Most is read on the writer's connection. */
+const cacheKib = { writer: 16_384, reader: 4_096 };
 
 /** SQLite's own wait blocks the event loop: long enough for another process's short transaction, no more. */
 const blockingWaitMs = 50;
 
 export function openingPragmas(settings: SqliteSettings): string {
-  const { mode, busyTimeoutMs, cacheKib, synchronous, logPages } = settings;
+  const { mode, busyTimeoutMs, synchronous, logPages } = settings;
   return [
     `PRAGMA busy_timeout = ${Math.min(blockingWaitMs, busyTimeoutMs)}`,
-    `PRAGMA cache_size = -${cacheKib}`,
+    `PRAGMA cache_size = -${cacheKib[mode]}`,
     "PRAGMA foreign_keys = ON",
     ...(mode === "writer"
       ? [

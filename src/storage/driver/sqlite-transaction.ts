@@ -15,30 +15,27 @@ export class SqliteTransaction implements Transaction {
   readonly provider = "sqlite";
   readonly adapterName = adapterName;
   readonly options = { usePhantomQuery: true };
-  readonly #connection: SqliteConnection;
-  readonly #file: DatabaseFile | undefined;
-  readonly #leave: () => void;
-  #open = true;
+  private isOpen = true;
 
-  constructor(connection: SqliteConnection, file: DatabaseFile | undefined, leave: () => void) {
-    this.#connection = connection;
-    this.#file = file;
-    this.#leave = leave;
-  }
+  constructor(
+    private readonly connection: SqliteConnection,
+    private readonly file: DatabaseFile | undefined,
+    private readonly leave: () => void,
+  ) {}
 
   async queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    this.#assertOpen();
+    this.assertOpen();
     try {
-      return this.#connection.query(query);
+      return this.connection.query(query);
     } catch (error) {
       throw adapterError(error);
     }
   }
 
   async executeRaw(query: SqlQuery): Promise<number> {
-    this.#assertOpen();
+    this.assertOpen();
     try {
-      return this.#connection.execute(query);
+      return this.connection.execute(query);
     } catch (error) {
       throw adapterError(error);
     }
@@ -50,19 +47,19 @@ export class SqliteTransaction implements Transaction {
    */
   async commit(): Promise<void> {
     try {
-      this.#assertOpen();
-      this.#file?.assertInPlace();
-      this.#connection.execute(statement("COMMIT"));
-      this.#file?.assertInPlace();
+      this.assertOpen();
+      this.file?.assertInPlace();
+      this.connection.execute(statement("COMMIT"));
+      this.file?.assertInPlace();
     } catch (error) {
       throw commitError(error);
     } finally {
-      this.#end();
+      this.end();
     }
   }
 
   async rollback(): Promise<void> {
-    this.#end();
+    this.end();
   }
 
   async createSavepoint(name: string): Promise<void> {
@@ -78,20 +75,20 @@ export class SqliteTransaction implements Transaction {
   }
 
   /** Rolls back what is left, also after a commit that failed (a deferred foreign key, a full disk). */
-  #end(): void {
-    if (!this.#open) return;
-    this.#open = false;
+  private end(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
     try {
-      if (this.#connection.isTransaction) this.#connection.execute(statement("ROLLBACK"));
+      if (this.connection.isTransaction) this.connection.execute(statement("ROLLBACK"));
     } finally {
-      this.#leave();
+      this.leave();
     }
   }
 
   /** Statements after SQLite ended the transaction would be committed one by one, so they are refused. */
-  #assertOpen(): void {
-    if (this.#open && this.#connection.isTransaction) return;
-    const cause = this.#open
+  private assertOpen(): void {
+    if (this.isOpen && this.connection.isTransaction) return;
+    const cause = this.isOpen
       ? "SQLite rolled it back or raw SQL ended it"
       : "it was committed or rolled back";
     throw new DriverAdapterError({ kind: "TransactionAlreadyClosed", cause });

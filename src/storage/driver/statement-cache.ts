@@ -38,23 +38,25 @@ function statementBytes({ sql }: PreparedStatement): number {
 
 /** Prepared statements by their SQL; the least recently used give way. Statements never outlive one call, so any may go. */
 export class StatementCache {
-  readonly #database: Database;
-  readonly #statements: BoundedCache<PreparedStatement>;
+  private readonly statements: BoundedCache<PreparedStatement>;
 
-  constructor(database: Database, name: string, caches: Caches) {
-    this.#database = database;
-    this.#statements = caches.create<PreparedStatement>(name, maxBytes, statementBytes, ({ statement }) =>
+  constructor(
+    private readonly database: Database,
+    name: string,
+    caches: Caches,
+  ) {
+    this.statements = caches.create<PreparedStatement>(name, maxBytes, statementBytes, ({ statement }) =>
       statement.close?.(),
     );
   }
 
   prepare(sql: string): PreparedStatement {
-    const known = this.#statements.get(sql);
+    const known = this.statements.get(sql);
     if (known !== undefined) return known;
     if (hasSecondStatement(sql)) {
       throw new DriverAdapterError({ kind: "InvalidInputValue", message: "more than one SQL statement" });
     }
-    const statement = this.#database.prepare(sql);
+    const statement = this.database.prepare(sql);
     statement.setReturnArrays(true);
     const word = leadingWord(sql);
     const countsChanges = changing.has(word);
@@ -67,12 +69,12 @@ export class StatementCache {
       columns: undefined,
       bigints: false,
     };
-    this.#statements.set(sql, prepared);
+    this.statements.set(sql, prepared);
     return prepared;
   }
 
   clear(): void {
-    this.#statements.clear();
+    this.statements.clear();
   }
 }
 

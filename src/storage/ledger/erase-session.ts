@@ -124,6 +124,8 @@ async function eraseAbove(
   for (let to = branch.topDepth; to > keptDepth; to -= deleteRows, await pause()) {
     const range = [tenantId, branch.id, Math.max(keptDepth, to - deleteRows), to];
     await sql.execute(deleteModelCalls, [tenantId, ...range]);
+    await sql.execute(deletePending, [tenantId, ...range]);
+    await sql.execute(deleteRange("search_documents"), range);
     await sql.execute(deleteRange("messages"), range);
     await pause();
     await sql.execute(deleteHeld, [tenantId, ...range]);
@@ -140,6 +142,9 @@ const deleteHeld = `DELETE FROM session_compactions WHERE tenant_id = ? AND comp
 (SELECT id FROM compactions WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
 
 const deleteModelCalls = `DELETE FROM model_calls WHERE tenant_id = ? AND turn_id IN
+(SELECT id FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
+
+const deletePending = `DELETE FROM search_pending WHERE tenant_id = ? AND kind = 'turn' AND ref_id IN
 (SELECT id FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth > ? AND depth <= ?)`;
 
 /** Turns of the session that never got a place: open and failed ones. */

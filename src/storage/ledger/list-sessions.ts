@@ -28,6 +28,8 @@ export interface SessionFilter {
 /** So many sessions that an index finds are looked up by their ids; where there are more of them, the newest sessions are looked through. */
 const fewSessions = 1_000;
 const lookedThrough = 1_000;
+/** For a page of so many, the newest of so many times as many are looked at first. */
+const newestOf = 2;
 const idsAtOnce = 100;
 
 /** Sessions, the newest first. What it takes follows what is listed, not how many sessions there are. */
@@ -43,6 +45,11 @@ export async function listSessionRows(
   // The index has the sessions with one value in the order in which they are listed.
   const exact = metadata.find(({ value }) => value?.$case === "equals");
   if (exact) return lookThrough(sql, withValue(tenantId, exact), wanted, filter);
+  if (labelPrefix !== "" || metadata.length > 0) {
+    // What most sessions have is found among the newest, without a look at the indexes.
+    const { found } = await lookAt(sql, all, wanted, filter, newestOf * filter.limit);
+    if (found.length >= filter.limit) return found;
+  }
   const lookups = [
     ...(labelPrefix === "" ? [] : [labelLookup(tenantId, labelPrefix, sql.dialect)]),
     ...metadata.map((entry) => metadataLookup(tenantId, entry)),
@@ -168,22 +175,33 @@ async function lookThrough(
   filter: SessionFilter,
 ): Promise<StoredSession[]> {
   const found: StoredSession[] = [];
-  for (let beforeId = filter.beforeId; ; ) {
-    const looked = before(source, beforeId);
-    const [last] = await sql.query(
-      `SELECT ${looked.id} FROM ${looked.from} WHERE ${looked.where} ORDER BY ${looked.id} DESC LIMIT 1 OFFSET ${lookedThrough - 1}`,
-      looked.args,
-    );
-    const lastId = last?.[0] as string | undefined;
-    const within: Source =
-      lastId === undefined
-        ? looked
-        : { ...looked, ...both(looked, { where: `${looked.id} >= ?`, args: [lastId] }) };
-    found.push(...(await select(sql, within, wanted, filter.limit - found.length)));
-    if (lastId === undefined || found.length >= filter.limit) return found;
-    beforeId = lastId;
+  for (let { beforeId } = filter; ; ) {
+    const limit = filter.limit - found.length;
+    const looked = await lookAt(sql, source, wanted, { beforeId, limit }, lookedThrough);
+    found.push(...looked.found);
+    if (looked.lastId === undefined || found.length >= filter.limit) return found;
+    beforeId = looked.lastId;
     await new Promise((turn) => setImmediate(turn));
   }
+}
+
+/** What is wanted among the next so many sessions of a source, and the last that was looked at; undefined where there are no more. */
+async function lookAt(
+  sql: Sql,
+  source: Source,
+  wanted: Condition,
+  { beforeId, limit }: Pick<SessionFilter, "beforeId" | "limit">,
+  count: number,
+): Promise<{ readonly found: StoredSession[]; readonly lastId: string | undefined }> {
+  const { from, id, where, args } = before(source, beforeId);
+  const [last] = await sql.query(
+    `SELECT ${id} FROM ${from} WHERE ${where} ORDER BY ${id} DESC LIMIT 1 OFFSET ?`,
+    [...args, count - 1],
+  );
+  const lastId = last?.[0] as string | undefined;
+  const upTo = lastId === undefined ? everything : { where: `${id} >= ?`, args: [lastId] };
+  const within = { from, id, ...both({ where, args }, upTo) };
+  return { found: await select(sql, within, wanted, limit), lastId };
 }
 
 /** A page of sessions with all their tools could be a gigabyte. */

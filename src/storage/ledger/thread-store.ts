@@ -4,7 +4,7 @@ import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
 import type { StoredTurn } from "../../domain/stored-turn.js";
 import type { Database } from "../database.js";
 import { inSlices } from "../in-slices.js";
-import { asBuffer, list, type SqlRow } from "../sql.js";
+import { asBigInt, asBuffer, list, type SqlRow, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { findSessionRow, sessionLookups } from "./find-session.js";
 import {
@@ -17,6 +17,7 @@ import {
   pinShape,
   type SessionHead,
   type SessionMemory,
+  type SessionRow,
   sessionHeadShape,
   sessionMemoryShape,
   type TurnRow,
@@ -48,8 +49,21 @@ export function isOnThread(
   );
 }
 
+/** A sub-agent's newest turn. */
+export type SubAgentTurn = Pick<SessionRow, "label" | "taskStatus"> & { readonly completedUs: bigint };
+
+const selectSubAgentTurns = `SELECT s.label, s.task_status, t.completed_us FROM
+(SELECT label, task_status, head_turn_id, id FROM sessions WHERE tenant_id = ? AND parent_session_id = ? ORDER BY id DESC LIMIT 64) s
+JOIN turns t ON t.tenant_id = ? AND t.id = s.head_turn_id WHERE t.completed_us > ? ORDER BY s.id DESC`;
+
 /** What a context is pinned by beside its session. */
 export type PinKey = Pick<PinRow, "model" | "role" | "replay" | "limitTokens">;
+
+export interface SessionHoldings {
+  readonly compactions: boolean;
+  readonly pins: boolean;
+  readonly subAgents: boolean;
+}
 
 /** A session, the turn at its head, and the tenant's erasure epoch. */
 export interface FoundThread {
@@ -57,6 +71,8 @@ export interface FoundThread {
   readonly head: ParentTurn | undefined;
   readonly epoch: number;
   readonly memory: SessionMemory;
+  /** Whether the session has any of these at all: most have none, and then nobody need ask for them. */
+  readonly holds: SessionHoldings;
 }
 
 interface BranchLink {
@@ -102,6 +118,11 @@ export class ThreadStore {
         epoch: epochOf(row),
         head: parentShape.read(row, epochColumn + 1),
         memory: sessionMemoryShape.read(row, memoryColumn)!,
+        holds: {
+          compactions: row[holdsColumn] === 1,
+          pins: row[holdsColumn + 1] === 1,
+          subAgents: row[holdsColumn + 2] === 1,
+        },
       }
     );
   }
@@ -109,6 +130,16 @@ export class ThreadStore {
   async epoch(tenantId: string): Promise<number> {
     const [row] = await this.query("SELECT epoch FROM erasure_epochs WHERE tenant_id = ?", [tenantId]);
     return Number(row?.[0] ?? 0);
+  }
+
+  /** The turns at the heads of a session's sub-agents that ended after a time. Of many sub-agents, the newest are asked. */
+  async subAgentTurns(tenantId: string, sessionId: string, sinceUs: bigint): Promise<SubAgentTurn[]> {
+    const rows = await this.query(selectSubAgentTurns, [tenantId, sessionId, tenantId, sinceUs]);
+    return rows.map((row) => ({
+      label: row[0] as string,
+      taskStatus: row[1] as string | null,
+      completedUs: asBigInt(row[2]),
+    }));
   }
 
   async findTurn(tenantId: string, turnId: string): Promise<TurnRow | undefined> {
@@ -275,7 +306,7 @@ export class ThreadStore {
     return link;
   }
 
-  private query(text: string, args: readonly (string | number)[]) {
+  private query(text: string, args: readonly SqlValue[]) {
     return this.reading(() => this.database.sqlReader.query(text, args));
   }
 
@@ -296,12 +327,15 @@ const selectIndexes =
   "SELECT index_json FROM messages WHERE tenant_id = ? AND turn_id = ? ORDER BY first_index";
 const epochColumn = sessionHeadShape.columns.length;
 const memoryColumn = epochColumn + 1 + parentShape.columns.length;
+const holdsColumn = memoryColumn + sessionMemoryShape.columns.length;
+const holds = (table: string, session = "session_id") =>
+  `CASE WHEN EXISTS (SELECT 1 FROM ${table} h WHERE h.tenant_id = s.tenant_id AND h.${session} = s.id) THEN 1 ELSE 0 END`;
 const withEpoch = "FROM sessions s LEFT JOIN erasure_epochs e ON e.tenant_id = s.tenant_id";
 const headLookups = sessionLookups(
   `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch ${withEpoch} WHERE s.tenant_id = ? AND`,
 );
 const threadLookups = sessionLookups(
-  `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`,
+  `SELECT ${sessionHeadShape.columnsOf("s")}, e.epoch, ${parentShape.columnsOf("t")}, ${sessionMemoryShape.columnsOf("s")}, ${holds("session_compactions")}, ${holds("context_pins")}, ${holds("sessions", "parent_session_id")} ${withEpoch} LEFT JOIN turns t ON t.tenant_id = s.tenant_id AND t.id = s.head_turn_id WHERE s.tenant_id = ? AND`,
 );
 const selectTurn = `SELECT ${turnShape.columnList} FROM turns WHERE tenant_id = ? AND id = ?`;
 const selectTurnAt = `SELECT ${parentShape.columnList} FROM turns WHERE tenant_id = ? AND branch_id = ? AND depth = ?`;

@@ -1,5 +1,6 @@
 import type { Database } from "../database.js";
 import { groupBy } from "../group-by.js";
+import { markPending } from "../recall/pending.js";
 import { asBuffer, type Dialect, list, type Sql, type SqlValue } from "../sql.js";
 import { asStorageError, failsAll, isRaceLost, raceRetries } from "../storage-error.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../stored-answers.js";
@@ -99,7 +100,10 @@ type AnyWrite = TurnWrite<unknown>;
 export class TurnWriter {
   private readonly queue: WriteQueue<AnyWrite, unknown>;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly onWritten: () => void = () => undefined,
+  ) {
     this.queue = new WriteQueue<AnyWrite, unknown>({
       run: (writes) => this.database.sqlTransaction((sql) => new TurnBatch(sql, writes).run()),
       mayRetry: (error, attempt) => isRaceLost(error) && attempt <= raceRetries,
@@ -111,7 +115,9 @@ export class TurnWriter {
 
   async write<Answer>(write: TurnWrite<Answer>): Promise<Answer> {
     try {
-      return (await this.queue.submit(write as AnyWrite)) as Answer;
+      const answer = (await this.queue.submit(write as AnyWrite)) as Answer;
+      this.onWritten();
+      return answer;
     } catch (error) {
       throw asStorageError(error);
     }
@@ -346,6 +352,16 @@ class TurnBatch {
     await writeLeases(this.sql, this.leases);
     await this.insert(storedAnswerShape, this.answers, "");
     await this.insert(pinShape, this.pins, upsertPin);
+    await this.letSearchKnow();
+  }
+
+  /** Turns that got their place are found by searches from now on. To take them apart here would cost the writer more than to write them. */
+  private async letSearchKnow(): Promise<void> {
+    const placed = [...this.newTurns, ...this.changedTurns].filter(({ branchId }) => branchId !== null);
+    await markPending(
+      this.sql,
+      placed.map(({ tenantId, id }) => ({ tenantId, kind: "turn", refId: id })),
+    );
   }
 
   private async insert<Row>(shape: TableShape<Row>, rows: readonly Row[], onConflict: string): Promise<void> {

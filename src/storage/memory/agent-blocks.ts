@@ -1,6 +1,7 @@
 import type { Database } from "../database.js";
-import { asBuffer, list, type SqlRow } from "../sql.js";
+import { asBigInt, asBuffer, list, type SqlRow, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
+import type { RevisionRow } from "./rows.js";
 
 /** Which block an agent has, and at which revision. */
 export interface AgentBlockRow {
@@ -24,6 +25,13 @@ export interface BlockContent {
   readonly chars: number;
   readonly charLimit: number;
 }
+
+/** A block that somebody changed. */
+export type ChangedBlockRow = Pick<AgentBlockRow, "id" | "ownerKind" | "ownerName" | "label" | "revision"> & {
+  readonly isShared: boolean;
+};
+
+export type ChangeRow = Pick<RevisionRow, "kind" | "actorKind" | "actorName" | "createdUs">;
 
 const columns = "b.id, b.owner_kind, b.owner_name, b.label, b.type, b.pinned, b.revision";
 
@@ -74,7 +82,67 @@ export class AgentBlocks {
     );
   }
 
-  private async query(text: string, args: readonly string[]): Promise<readonly SqlRow[]> {
+  /** Which blocks of an agent, shared ones included, changed after a time; of many, the newest changes. */
+  async changedSince(
+    tenantId: string,
+    agent: string,
+    sinceUs: bigint,
+    limit: number,
+  ): Promise<ChangedBlockRow[]> {
+    // Most agents have none, and every assembly asks: that is seen in two indexes.
+    const some = await this.query(
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM memory_blocks WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT'
+       AND owner_name = ? AND updated_us > ?) OR EXISTS (SELECT 1 FROM memory_shares WHERE tenant_id = ? AND agent = ?)`,
+      [tenantId, agent, sinceUs, tenantId, agent],
+    );
+    if (some.length === 0) return [];
+    const changed = "b.id, b.owner_kind, b.owner_name, b.label, b.revision";
+    // A shared block's time is read from its newest revision: in its own row it stands behind the whole document.
+    const rows = await this.query(
+      `SELECT * FROM (SELECT ${changed}, b.updated_us AS at, 0 AS shared FROM memory_blocks b
+       WHERE b.tenant_id = ? AND b.owner_kind = 'OWNER_KIND_AGENT' AND b.owner_name = ? AND b.updated_us > ?
+       ORDER BY b.updated_us DESC, b.id LIMIT ?) own
+       UNION ALL
+       SELECT * FROM (SELECT ${changed}, r.created_us AS at, 1 AS shared FROM memory_shares s
+       JOIN memory_blocks b ON b.tenant_id = s.tenant_id AND b.id = s.block_id
+       JOIN memory_revisions r ON r.tenant_id = b.tenant_id AND r.block_id = b.id AND r.revision = b.revision
+       WHERE s.tenant_id = ? AND s.agent = ? AND r.created_us > ?
+       ORDER BY r.created_us DESC, b.id LIMIT ?) theirs`,
+      [tenantId, agent, sinceUs, limit, tenantId, agent, sinceUs, limit],
+    );
+    return rows.map((row) => ({
+      id: row[0] as string,
+      ownerKind: row[1] as string,
+      ownerName: row[2] as string,
+      label: row[3] as string,
+      revision: Number(row[4]),
+      isShared: Number(row[6]) === 1,
+    }));
+  }
+
+  /** The newest changes of a block after a time, the newest first. */
+  async changesSince(
+    tenantId: string,
+    { id, revision }: ChangedBlockRow,
+    sinceUs: bigint,
+    limit: number,
+  ): Promise<ChangeRow[]> {
+    const rows = await this.query(
+      `SELECT kind, actor_kind, actor_name, created_us FROM memory_revisions
+       WHERE tenant_id = ? AND block_id = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+      [tenantId, id, revision, limit],
+    );
+    return rows
+      .map((row) => ({
+        kind: row[0] as string,
+        actorKind: row[1] as string,
+        actorName: row[2] as string,
+        createdUs: asBigInt(row[3]),
+      }))
+      .filter(({ createdUs }) => createdUs > sinceUs);
+  }
+
+  private async query(text: string, args: readonly SqlValue[]): Promise<readonly SqlRow[]> {
     try {
       return await this.database.sqlReader.query(text, args);
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Database } from "../database.js";
 import { inSlices } from "../in-slices.js";
 import { type StoredAnswerRow, storedAnswerShape } from "../ledger/rows.js";
+import { forgetDocuments, markPending } from "../recall/pending.js";
 import type { Sql, SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
@@ -62,7 +63,10 @@ const agentKind = "OWNER_KIND_AGENT";
 
 /** Memory blocks as they are stored. */
 export class BlockStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly onWritten: () => void = () => undefined,
+  ) {}
 
   get reads(): BlockReads {
     return new BlockReads(this.database.sqlReader);
@@ -100,6 +104,7 @@ export class BlockStore {
         const commit = await plan(this.reads, false);
         if (commit) await database.sqlTransaction((sql) => store(sql, commit));
       }
+      this.onWritten();
       return true;
     } catch (error) {
       if (error instanceof BlockRace || isRaceLost(error)) return false;
@@ -172,7 +177,7 @@ export class BlockStore {
   }
 
   /** One idempotent write to archival entries. */
-  writeArchival<Answer>(
+  async writeArchival<Answer>(
     key: WriteKey<Answer>,
     nowUs: bigint,
     work: (entries: {
@@ -182,18 +187,23 @@ export class BlockStore {
     }) => Promise<Answer>,
   ): Promise<Answer> {
     const { tenantId } = key;
-    return idempotentWrite(this.database, key, nowUs, async (tx) => {
+    const written = await idempotentWrite(this.database, key, nowUs, async (tx) => {
       const answer = await work({
         insert: async (row) => {
           await tx.archivalEntry.create({ data: row });
+          await tx.searchPending.create({ data: { tenantId, kind: "archival", refId: row.id } });
         },
         find: async (id) => (await tx.archivalEntry.findFirst({ where: { tenantId, id } })) ?? undefined,
         remove: async (id) => {
           await tx.archivalEntry.deleteMany({ where: { tenantId, id } });
+          await tx.searchPending.deleteMany({ where: { tenantId, kind: "archival", refId: id } });
+          await tx.searchDocument.deleteMany({ where: { tenantId, refId: id } });
         },
       });
       return { answer, sessionId: null };
     });
+    this.onWritten();
+    return written;
   }
 
   /** Archival entries of an owner, newest first, before an id. */
@@ -224,6 +234,7 @@ async function store(sql: Sql, commit: BlockCommit): Promise<void> {
   else if (!before) await insert(sql, after, commit.snapshot ?? Buffer.alloc(0));
   else if (after !== before) await change(sql, before, after, commit.snapshot);
   await insertRows(sql, revisionShape, commit.revisions);
+  await letSearchKnow(sql, commit);
   if (after && commit.unshared.length + commit.shares.length > 0) {
     for (const agent of [...commit.unshared, ...commit.shares.map((share) => share.agent)])
       await sql.execute("DELETE FROM memory_shares WHERE tenant_id = ? AND block_id = ? AND agent = ?", [
@@ -235,6 +246,13 @@ async function store(sql: Sql, commit: BlockCommit): Promise<void> {
   }
   await insertRows(sql, peerShape, commit.peers);
   await insertRows(sql, storedAnswerShape, commit.answers);
+}
+
+/** What a block said before is found no more from here on; what it says now, once it is indexed. */
+async function letSearchKnow(sql: Sql, { tenantId, before, after }: BlockCommit): Promise<void> {
+  if (after === before) return;
+  if (before) await forgetDocuments(sql, tenantId, "block", [before.id]);
+  if (after) await markPending(sql, [{ tenantId, kind: "block", refId: after.id }]);
 }
 
 interface Shape<Row> {

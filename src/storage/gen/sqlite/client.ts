@@ -148,6 +148,36 @@ export type MemoryPeer = Prisma.MemoryPeerModel
  */
 export type ArchivalEntry = Prisma.ArchivalEntryModel
 /**
+ * Model SearchPartition
+ * Whose documents of one kind. Terms are indexed under their partition, so a search reads nothing of others.
+ */
+export type SearchPartition = Prisma.SearchPartitionModel
+/**
+ * Model SearchDocument
+ * One text that a search can find. Ids are never used again: a text that changes becomes another document.
+ */
+export type SearchDocument = Prisma.SearchDocumentModel
+/**
+ * Model SearchPending
+ * What was written and is not indexed yet. Written together with the text; taken away together with the documents.
+ */
+export type SearchPending = Prisma.SearchPendingModel
+/**
+ * Model SearchEmbedder
+ * What vectors were made by. Its dimensions are those of the first vector it made, and never change.
+ */
+export type SearchEmbedder = Prisma.SearchEmbedderModel
+/**
+ * Model SearchVector
+ * The vector of a document, by the embedder that was last in use. A trigger deletes it with its document, and the job, too.
+ */
+export type SearchVector = Prisma.SearchVectorModel
+/**
+ * Model EmbeddingJob
+ * A document that has no vector of the embedder in use. It goes away together with the coming of the vector.
+ */
+export type EmbeddingJob = Prisma.EmbeddingJobModel
+/**
  * Model Receipt
  * The record of one assembly, with the context it describes; history is read from the ledger, system prompts and tools are blobs, which many receipts share.
  */
@@ -167,6 +197,36 @@ export type ContextPin = Prisma.ContextPinModel
  * How many tokens a model makes of an o200k token, from what providers reported. The tenant "" is all of them together.
  */
 export type Calibration = Prisma.CalibrationModel
+/**
+ * Model Source
+ * A plug-in, or the rules of a built-in source, in wire form.
+ */
+export type Source = Prisma.SourceModel
+/**
+ * Model SourceItem
+ * Something that a built-in source knows, in wire form. The agent is empty for what every agent knows.
+ */
+export type SourceItem = Prisma.SourceItemModel
+/**
+ * Model SourceObservation
+ * One value of a series.
+ */
+export type SourceObservation = Prisma.SourceObservationModel
+/**
+ * Model SourceMark
+ * Which kinds of things an agent's sources know, and how often they were written: all that a context without sources asks for.
+ */
+export type SourceMark = Prisma.SourceMarkModel
+/**
+ * Model ToolOutcome
+ * How often an agent called a tool, and how often that failed.
+ */
+export type ToolOutcome = Prisma.ToolOutcomeModel
+/**
+ * Model ToolOutcomeCursor
+ * Up to which turn a session's tool calls are counted, and which of them had no result then.
+ */
+export type ToolOutcomeCursor = Prisma.ToolOutcomeCursorModel
 /**
  * Model Workspace
  * Where an agent works.

@@ -418,10 +418,22 @@ export const ModelName = {
   MemoryShare: 'MemoryShare',
   MemoryPeer: 'MemoryPeer',
   ArchivalEntry: 'ArchivalEntry',
+  SearchPartition: 'SearchPartition',
+  SearchDocument: 'SearchDocument',
+  SearchPending: 'SearchPending',
+  SearchEmbedder: 'SearchEmbedder',
+  SearchVector: 'SearchVector',
+  EmbeddingJob: 'EmbeddingJob',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
   Calibration: 'Calibration',
+  Source: 'Source',
+  SourceItem: 'SourceItem',
+  SourceObservation: 'SourceObservation',
+  SourceMark: 'SourceMark',
+  ToolOutcome: 'ToolOutcome',
+  ToolOutcomeCursor: 'ToolOutcomeCursor',
   Workspace: 'Workspace',
   WorkspaceDocument: 'WorkspaceDocument',
   WorkspaceToolset: 'WorkspaceToolset'
@@ -440,7 +452,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sessionCompaction" | "sharedSecret" | "sessionMetadata" | "memoryBlock" | "memoryRevision" | "memoryShare" | "memoryPeer" | "archivalEntry" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "workspace" | "workspaceDocument" | "workspaceToolset"
+    modelProps: "capsuleHead" | "capsuleVersion" | "contentBlob" | "session" | "sessionAlias" | "branch" | "turn" | "messageRow" | "modelCall" | "headMove" | "storedAnswer" | "erasureEpoch" | "compaction" | "sessionCompaction" | "sharedSecret" | "sessionMetadata" | "memoryBlock" | "memoryRevision" | "memoryShare" | "memoryPeer" | "archivalEntry" | "searchPartition" | "searchDocument" | "searchPending" | "searchEmbedder" | "searchVector" | "embeddingJob" | "receipt" | "receiptBlob" | "contextPin" | "calibration" | "source" | "sourceItem" | "sourceObservation" | "sourceMark" | "toolOutcome" | "toolOutcomeCursor" | "workspace" | "workspaceDocument" | "workspaceToolset"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1998,6 +2010,450 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SearchPartition: {
+      payload: Prisma.$SearchPartitionPayload<ExtArgs>
+      fields: Prisma.SearchPartitionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SearchPartitionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SearchPartitionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        findFirst: {
+          args: Prisma.SearchPartitionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SearchPartitionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        findMany: {
+          args: Prisma.SearchPartitionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>[]
+        }
+        create: {
+          args: Prisma.SearchPartitionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        createMany: {
+          args: Prisma.SearchPartitionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SearchPartitionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>[]
+        }
+        delete: {
+          args: Prisma.SearchPartitionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        update: {
+          args: Prisma.SearchPartitionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        deleteMany: {
+          args: Prisma.SearchPartitionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SearchPartitionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SearchPartitionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>[]
+        }
+        upsert: {
+          args: Prisma.SearchPartitionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPartitionPayload>
+        }
+        aggregate: {
+          args: Prisma.SearchPartitionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSearchPartition>
+        }
+        groupBy: {
+          args: Prisma.SearchPartitionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchPartitionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SearchPartitionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchPartitionCountAggregateOutputType> | number
+        }
+      }
+    }
+    SearchDocument: {
+      payload: Prisma.$SearchDocumentPayload<ExtArgs>
+      fields: Prisma.SearchDocumentFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SearchDocumentFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SearchDocumentFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        findFirst: {
+          args: Prisma.SearchDocumentFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SearchDocumentFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        findMany: {
+          args: Prisma.SearchDocumentFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>[]
+        }
+        create: {
+          args: Prisma.SearchDocumentCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        createMany: {
+          args: Prisma.SearchDocumentCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SearchDocumentCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>[]
+        }
+        delete: {
+          args: Prisma.SearchDocumentDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        update: {
+          args: Prisma.SearchDocumentUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        deleteMany: {
+          args: Prisma.SearchDocumentDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SearchDocumentUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SearchDocumentUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>[]
+        }
+        upsert: {
+          args: Prisma.SearchDocumentUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchDocumentPayload>
+        }
+        aggregate: {
+          args: Prisma.SearchDocumentAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSearchDocument>
+        }
+        groupBy: {
+          args: Prisma.SearchDocumentGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchDocumentGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SearchDocumentCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchDocumentCountAggregateOutputType> | number
+        }
+      }
+    }
+    SearchPending: {
+      payload: Prisma.$SearchPendingPayload<ExtArgs>
+      fields: Prisma.SearchPendingFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SearchPendingFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SearchPendingFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        findFirst: {
+          args: Prisma.SearchPendingFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SearchPendingFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        findMany: {
+          args: Prisma.SearchPendingFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>[]
+        }
+        create: {
+          args: Prisma.SearchPendingCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        createMany: {
+          args: Prisma.SearchPendingCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SearchPendingCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>[]
+        }
+        delete: {
+          args: Prisma.SearchPendingDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        update: {
+          args: Prisma.SearchPendingUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        deleteMany: {
+          args: Prisma.SearchPendingDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SearchPendingUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SearchPendingUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>[]
+        }
+        upsert: {
+          args: Prisma.SearchPendingUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchPendingPayload>
+        }
+        aggregate: {
+          args: Prisma.SearchPendingAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSearchPending>
+        }
+        groupBy: {
+          args: Prisma.SearchPendingGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchPendingGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SearchPendingCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchPendingCountAggregateOutputType> | number
+        }
+      }
+    }
+    SearchEmbedder: {
+      payload: Prisma.$SearchEmbedderPayload<ExtArgs>
+      fields: Prisma.SearchEmbedderFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SearchEmbedderFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SearchEmbedderFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        findFirst: {
+          args: Prisma.SearchEmbedderFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SearchEmbedderFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        findMany: {
+          args: Prisma.SearchEmbedderFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>[]
+        }
+        create: {
+          args: Prisma.SearchEmbedderCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        createMany: {
+          args: Prisma.SearchEmbedderCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SearchEmbedderCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>[]
+        }
+        delete: {
+          args: Prisma.SearchEmbedderDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        update: {
+          args: Prisma.SearchEmbedderUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        deleteMany: {
+          args: Prisma.SearchEmbedderDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SearchEmbedderUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SearchEmbedderUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>[]
+        }
+        upsert: {
+          args: Prisma.SearchEmbedderUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchEmbedderPayload>
+        }
+        aggregate: {
+          args: Prisma.SearchEmbedderAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSearchEmbedder>
+        }
+        groupBy: {
+          args: Prisma.SearchEmbedderGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchEmbedderGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SearchEmbedderCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchEmbedderCountAggregateOutputType> | number
+        }
+      }
+    }
+    SearchVector: {
+      payload: Prisma.$SearchVectorPayload<ExtArgs>
+      fields: Prisma.SearchVectorFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SearchVectorFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SearchVectorFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        findFirst: {
+          args: Prisma.SearchVectorFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SearchVectorFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        findMany: {
+          args: Prisma.SearchVectorFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>[]
+        }
+        create: {
+          args: Prisma.SearchVectorCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        createMany: {
+          args: Prisma.SearchVectorCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SearchVectorCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>[]
+        }
+        delete: {
+          args: Prisma.SearchVectorDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        update: {
+          args: Prisma.SearchVectorUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        deleteMany: {
+          args: Prisma.SearchVectorDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SearchVectorUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SearchVectorUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>[]
+        }
+        upsert: {
+          args: Prisma.SearchVectorUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SearchVectorPayload>
+        }
+        aggregate: {
+          args: Prisma.SearchVectorAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSearchVector>
+        }
+        groupBy: {
+          args: Prisma.SearchVectorGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchVectorGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SearchVectorCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SearchVectorCountAggregateOutputType> | number
+        }
+      }
+    }
+    EmbeddingJob: {
+      payload: Prisma.$EmbeddingJobPayload<ExtArgs>
+      fields: Prisma.EmbeddingJobFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EmbeddingJobFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EmbeddingJobFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        findFirst: {
+          args: Prisma.EmbeddingJobFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EmbeddingJobFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        findMany: {
+          args: Prisma.EmbeddingJobFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>[]
+        }
+        create: {
+          args: Prisma.EmbeddingJobCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        createMany: {
+          args: Prisma.EmbeddingJobCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EmbeddingJobCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>[]
+        }
+        delete: {
+          args: Prisma.EmbeddingJobDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        update: {
+          args: Prisma.EmbeddingJobUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        deleteMany: {
+          args: Prisma.EmbeddingJobDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EmbeddingJobUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EmbeddingJobUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>[]
+        }
+        upsert: {
+          args: Prisma.EmbeddingJobUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EmbeddingJobPayload>
+        }
+        aggregate: {
+          args: Prisma.EmbeddingJobAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEmbeddingJob>
+        }
+        groupBy: {
+          args: Prisma.EmbeddingJobGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EmbeddingJobGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EmbeddingJobCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EmbeddingJobCountAggregateOutputType> | number
+        }
+      }
+    }
     Receipt: {
       payload: Prisma.$ReceiptPayload<ExtArgs>
       fields: Prisma.ReceiptFieldRefs
@@ -2291,6 +2747,450 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.CalibrationCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.CalibrationCountAggregateOutputType> | number
+        }
+      }
+    }
+    Source: {
+      payload: Prisma.$SourcePayload<ExtArgs>
+      fields: Prisma.SourceFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SourceFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SourceFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        findFirst: {
+          args: Prisma.SourceFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SourceFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        findMany: {
+          args: Prisma.SourceFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>[]
+        }
+        create: {
+          args: Prisma.SourceCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        createMany: {
+          args: Prisma.SourceCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SourceCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>[]
+        }
+        delete: {
+          args: Prisma.SourceDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        update: {
+          args: Prisma.SourceUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        deleteMany: {
+          args: Prisma.SourceDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SourceUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SourceUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>[]
+        }
+        upsert: {
+          args: Prisma.SourceUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourcePayload>
+        }
+        aggregate: {
+          args: Prisma.SourceAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSource>
+        }
+        groupBy: {
+          args: Prisma.SourceGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SourceCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceCountAggregateOutputType> | number
+        }
+      }
+    }
+    SourceItem: {
+      payload: Prisma.$SourceItemPayload<ExtArgs>
+      fields: Prisma.SourceItemFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SourceItemFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SourceItemFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        findFirst: {
+          args: Prisma.SourceItemFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SourceItemFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        findMany: {
+          args: Prisma.SourceItemFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>[]
+        }
+        create: {
+          args: Prisma.SourceItemCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        createMany: {
+          args: Prisma.SourceItemCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SourceItemCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>[]
+        }
+        delete: {
+          args: Prisma.SourceItemDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        update: {
+          args: Prisma.SourceItemUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        deleteMany: {
+          args: Prisma.SourceItemDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SourceItemUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SourceItemUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>[]
+        }
+        upsert: {
+          args: Prisma.SourceItemUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceItemPayload>
+        }
+        aggregate: {
+          args: Prisma.SourceItemAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSourceItem>
+        }
+        groupBy: {
+          args: Prisma.SourceItemGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceItemGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SourceItemCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceItemCountAggregateOutputType> | number
+        }
+      }
+    }
+    SourceObservation: {
+      payload: Prisma.$SourceObservationPayload<ExtArgs>
+      fields: Prisma.SourceObservationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SourceObservationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SourceObservationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        findFirst: {
+          args: Prisma.SourceObservationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SourceObservationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        findMany: {
+          args: Prisma.SourceObservationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>[]
+        }
+        create: {
+          args: Prisma.SourceObservationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        createMany: {
+          args: Prisma.SourceObservationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SourceObservationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>[]
+        }
+        delete: {
+          args: Prisma.SourceObservationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        update: {
+          args: Prisma.SourceObservationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        deleteMany: {
+          args: Prisma.SourceObservationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SourceObservationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SourceObservationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>[]
+        }
+        upsert: {
+          args: Prisma.SourceObservationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceObservationPayload>
+        }
+        aggregate: {
+          args: Prisma.SourceObservationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSourceObservation>
+        }
+        groupBy: {
+          args: Prisma.SourceObservationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceObservationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SourceObservationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceObservationCountAggregateOutputType> | number
+        }
+      }
+    }
+    SourceMark: {
+      payload: Prisma.$SourceMarkPayload<ExtArgs>
+      fields: Prisma.SourceMarkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SourceMarkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SourceMarkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        findFirst: {
+          args: Prisma.SourceMarkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SourceMarkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        findMany: {
+          args: Prisma.SourceMarkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>[]
+        }
+        create: {
+          args: Prisma.SourceMarkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        createMany: {
+          args: Prisma.SourceMarkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SourceMarkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>[]
+        }
+        delete: {
+          args: Prisma.SourceMarkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        update: {
+          args: Prisma.SourceMarkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        deleteMany: {
+          args: Prisma.SourceMarkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SourceMarkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SourceMarkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>[]
+        }
+        upsert: {
+          args: Prisma.SourceMarkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SourceMarkPayload>
+        }
+        aggregate: {
+          args: Prisma.SourceMarkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSourceMark>
+        }
+        groupBy: {
+          args: Prisma.SourceMarkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceMarkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SourceMarkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SourceMarkCountAggregateOutputType> | number
+        }
+      }
+    }
+    ToolOutcome: {
+      payload: Prisma.$ToolOutcomePayload<ExtArgs>
+      fields: Prisma.ToolOutcomeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ToolOutcomeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ToolOutcomeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        findFirst: {
+          args: Prisma.ToolOutcomeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ToolOutcomeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        findMany: {
+          args: Prisma.ToolOutcomeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>[]
+        }
+        create: {
+          args: Prisma.ToolOutcomeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        createMany: {
+          args: Prisma.ToolOutcomeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ToolOutcomeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>[]
+        }
+        delete: {
+          args: Prisma.ToolOutcomeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        update: {
+          args: Prisma.ToolOutcomeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        deleteMany: {
+          args: Prisma.ToolOutcomeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ToolOutcomeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ToolOutcomeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>[]
+        }
+        upsert: {
+          args: Prisma.ToolOutcomeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomePayload>
+        }
+        aggregate: {
+          args: Prisma.ToolOutcomeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateToolOutcome>
+        }
+        groupBy: {
+          args: Prisma.ToolOutcomeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ToolOutcomeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ToolOutcomeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ToolOutcomeCountAggregateOutputType> | number
+        }
+      }
+    }
+    ToolOutcomeCursor: {
+      payload: Prisma.$ToolOutcomeCursorPayload<ExtArgs>
+      fields: Prisma.ToolOutcomeCursorFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ToolOutcomeCursorFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ToolOutcomeCursorFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        findFirst: {
+          args: Prisma.ToolOutcomeCursorFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ToolOutcomeCursorFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        findMany: {
+          args: Prisma.ToolOutcomeCursorFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>[]
+        }
+        create: {
+          args: Prisma.ToolOutcomeCursorCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        createMany: {
+          args: Prisma.ToolOutcomeCursorCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ToolOutcomeCursorCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>[]
+        }
+        delete: {
+          args: Prisma.ToolOutcomeCursorDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        update: {
+          args: Prisma.ToolOutcomeCursorUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        deleteMany: {
+          args: Prisma.ToolOutcomeCursorDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ToolOutcomeCursorUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ToolOutcomeCursorUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>[]
+        }
+        upsert: {
+          args: Prisma.ToolOutcomeCursorUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ToolOutcomeCursorPayload>
+        }
+        aggregate: {
+          args: Prisma.ToolOutcomeCursorAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateToolOutcomeCursor>
+        }
+        groupBy: {
+          args: Prisma.ToolOutcomeCursorGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ToolOutcomeCursorGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ToolOutcomeCursorCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ToolOutcomeCursorCountAggregateOutputType> | number
         }
       }
     }
@@ -2902,6 +3802,77 @@ export const ArchivalEntryScalarFieldEnum = {
 export type ArchivalEntryScalarFieldEnum = (typeof ArchivalEntryScalarFieldEnum)[keyof typeof ArchivalEntryScalarFieldEnum]
 
 
+export const SearchPartitionScalarFieldEnum = {
+  id: 'id',
+  tenantId: 'tenantId',
+  kind: 'kind',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName'
+} as const
+
+export type SearchPartitionScalarFieldEnum = (typeof SearchPartitionScalarFieldEnum)[keyof typeof SearchPartitionScalarFieldEnum]
+
+
+export const SearchDocumentScalarFieldEnum = {
+  id: 'id',
+  tenantId: 'tenantId',
+  partitionId: 'partitionId',
+  refId: 'refId',
+  messageIndex: 'messageIndex',
+  sessionId: 'sessionId',
+  branchId: 'branchId',
+  depth: 'depth',
+  timeUs: 'timeUs',
+  speaker: 'speaker',
+  role: 'role',
+  flags: 'flags',
+  termCount: 'termCount',
+  o200kTokens: 'o200kTokens',
+  metadataJson: 'metadataJson',
+  contentHash: 'contentHash'
+} as const
+
+export type SearchDocumentScalarFieldEnum = (typeof SearchDocumentScalarFieldEnum)[keyof typeof SearchDocumentScalarFieldEnum]
+
+
+export const SearchPendingScalarFieldEnum = {
+  tenantId: 'tenantId',
+  kind: 'kind',
+  refId: 'refId'
+} as const
+
+export type SearchPendingScalarFieldEnum = (typeof SearchPendingScalarFieldEnum)[keyof typeof SearchPendingScalarFieldEnum]
+
+
+export const SearchEmbedderScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  dimensions: 'dimensions'
+} as const
+
+export type SearchEmbedderScalarFieldEnum = (typeof SearchEmbedderScalarFieldEnum)[keyof typeof SearchEmbedderScalarFieldEnum]
+
+
+export const SearchVectorScalarFieldEnum = {
+  documentId: 'documentId',
+  partitionId: 'partitionId',
+  embedderId: 'embedderId',
+  vector: 'vector',
+  writtenUs: 'writtenUs'
+} as const
+
+export type SearchVectorScalarFieldEnum = (typeof SearchVectorScalarFieldEnum)[keyof typeof SearchVectorScalarFieldEnum]
+
+
+export const EmbeddingJobScalarFieldEnum = {
+  documentId: 'documentId',
+  dueUs: 'dueUs',
+  refusals: 'refusals'
+} as const
+
+export type EmbeddingJobScalarFieldEnum = (typeof EmbeddingJobScalarFieldEnum)[keyof typeof EmbeddingJobScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -2955,6 +3926,76 @@ export const CalibrationScalarFieldEnum = {
 } as const
 
 export type CalibrationScalarFieldEnum = (typeof CalibrationScalarFieldEnum)[keyof typeof CalibrationScalarFieldEnum]
+
+
+export const SourceScalarFieldEnum = {
+  tenantId: 'tenantId',
+  name: 'name',
+  wire: 'wire',
+  updatedUs: 'updatedUs'
+} as const
+
+export type SourceScalarFieldEnum = (typeof SourceScalarFieldEnum)[keyof typeof SourceScalarFieldEnum]
+
+
+export const SourceItemScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  key: 'key',
+  wire: 'wire',
+  updatedUs: 'updatedUs',
+  expiresUs: 'expiresUs'
+} as const
+
+export type SourceItemScalarFieldEnum = (typeof SourceItemScalarFieldEnum)[keyof typeof SourceItemScalarFieldEnum]
+
+
+export const SourceObservationScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  name: 'name',
+  observedUs: 'observedUs',
+  value: 'value',
+  display: 'display',
+  unit: 'unit',
+  expiresUs: 'expiresUs'
+} as const
+
+export type SourceObservationScalarFieldEnum = (typeof SourceObservationScalarFieldEnum)[keyof typeof SourceObservationScalarFieldEnum]
+
+
+export const SourceMarkScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  revision: 'revision',
+  present: 'present'
+} as const
+
+export type SourceMarkScalarFieldEnum = (typeof SourceMarkScalarFieldEnum)[keyof typeof SourceMarkScalarFieldEnum]
+
+
+export const ToolOutcomeScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  tool: 'tool',
+  calls: 'calls',
+  failures: 'failures'
+} as const
+
+export type ToolOutcomeScalarFieldEnum = (typeof ToolOutcomeScalarFieldEnum)[keyof typeof ToolOutcomeScalarFieldEnum]
+
+
+export const ToolOutcomeCursorScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  turnId: 'turnId',
+  openJson: 'openJson'
+} as const
+
+export type ToolOutcomeCursorScalarFieldEnum = (typeof ToolOutcomeCursorScalarFieldEnum)[keyof typeof ToolOutcomeCursorScalarFieldEnum]
 
 
 export const WorkspaceScalarFieldEnum = {
@@ -3242,10 +4283,22 @@ export type GlobalOmitConfig = {
   memoryShare?: Prisma.MemoryShareOmit
   memoryPeer?: Prisma.MemoryPeerOmit
   archivalEntry?: Prisma.ArchivalEntryOmit
+  searchPartition?: Prisma.SearchPartitionOmit
+  searchDocument?: Prisma.SearchDocumentOmit
+  searchPending?: Prisma.SearchPendingOmit
+  searchEmbedder?: Prisma.SearchEmbedderOmit
+  searchVector?: Prisma.SearchVectorOmit
+  embeddingJob?: Prisma.EmbeddingJobOmit
   receipt?: Prisma.ReceiptOmit
   receiptBlob?: Prisma.ReceiptBlobOmit
   contextPin?: Prisma.ContextPinOmit
   calibration?: Prisma.CalibrationOmit
+  source?: Prisma.SourceOmit
+  sourceItem?: Prisma.SourceItemOmit
+  sourceObservation?: Prisma.SourceObservationOmit
+  sourceMark?: Prisma.SourceMarkOmit
+  toolOutcome?: Prisma.ToolOutcomeOmit
+  toolOutcomeCursor?: Prisma.ToolOutcomeCursorOmit
   workspace?: Prisma.WorkspaceOmit
   workspaceDocument?: Prisma.WorkspaceDocumentOmit
   workspaceToolset?: Prisma.WorkspaceToolsetOmit

@@ -72,10 +72,22 @@ export const ModelName = {
   MemoryShare: 'MemoryShare',
   MemoryPeer: 'MemoryPeer',
   ArchivalEntry: 'ArchivalEntry',
+  SearchPartition: 'SearchPartition',
+  SearchDocument: 'SearchDocument',
+  SearchPending: 'SearchPending',
+  SearchEmbedder: 'SearchEmbedder',
+  SearchVector: 'SearchVector',
+  EmbeddingJob: 'EmbeddingJob',
   Receipt: 'Receipt',
   ReceiptBlob: 'ReceiptBlob',
   ContextPin: 'ContextPin',
   Calibration: 'Calibration',
+  Source: 'Source',
+  SourceItem: 'SourceItem',
+  SourceObservation: 'SourceObservation',
+  SourceMark: 'SourceMark',
+  ToolOutcome: 'ToolOutcome',
+  ToolOutcomeCursor: 'ToolOutcomeCursor',
   Workspace: 'Workspace',
   WorkspaceDocument: 'WorkspaceDocument',
   WorkspaceToolset: 'WorkspaceToolset'
@@ -444,6 +456,77 @@ export const ArchivalEntryScalarFieldEnum = {
 export type ArchivalEntryScalarFieldEnum = (typeof ArchivalEntryScalarFieldEnum)[keyof typeof ArchivalEntryScalarFieldEnum]
 
 
+export const SearchPartitionScalarFieldEnum = {
+  id: 'id',
+  tenantId: 'tenantId',
+  kind: 'kind',
+  ownerKind: 'ownerKind',
+  ownerName: 'ownerName'
+} as const
+
+export type SearchPartitionScalarFieldEnum = (typeof SearchPartitionScalarFieldEnum)[keyof typeof SearchPartitionScalarFieldEnum]
+
+
+export const SearchDocumentScalarFieldEnum = {
+  id: 'id',
+  tenantId: 'tenantId',
+  partitionId: 'partitionId',
+  refId: 'refId',
+  messageIndex: 'messageIndex',
+  sessionId: 'sessionId',
+  branchId: 'branchId',
+  depth: 'depth',
+  timeUs: 'timeUs',
+  speaker: 'speaker',
+  role: 'role',
+  flags: 'flags',
+  termCount: 'termCount',
+  o200kTokens: 'o200kTokens',
+  metadataJson: 'metadataJson',
+  contentHash: 'contentHash'
+} as const
+
+export type SearchDocumentScalarFieldEnum = (typeof SearchDocumentScalarFieldEnum)[keyof typeof SearchDocumentScalarFieldEnum]
+
+
+export const SearchPendingScalarFieldEnum = {
+  tenantId: 'tenantId',
+  kind: 'kind',
+  refId: 'refId'
+} as const
+
+export type SearchPendingScalarFieldEnum = (typeof SearchPendingScalarFieldEnum)[keyof typeof SearchPendingScalarFieldEnum]
+
+
+export const SearchEmbedderScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  dimensions: 'dimensions'
+} as const
+
+export type SearchEmbedderScalarFieldEnum = (typeof SearchEmbedderScalarFieldEnum)[keyof typeof SearchEmbedderScalarFieldEnum]
+
+
+export const SearchVectorScalarFieldEnum = {
+  documentId: 'documentId',
+  partitionId: 'partitionId',
+  embedderId: 'embedderId',
+  vector: 'vector',
+  writtenUs: 'writtenUs'
+} as const
+
+export type SearchVectorScalarFieldEnum = (typeof SearchVectorScalarFieldEnum)[keyof typeof SearchVectorScalarFieldEnum]
+
+
+export const EmbeddingJobScalarFieldEnum = {
+  documentId: 'documentId',
+  dueUs: 'dueUs',
+  refusals: 'refusals'
+} as const
+
+export type EmbeddingJobScalarFieldEnum = (typeof EmbeddingJobScalarFieldEnum)[keyof typeof EmbeddingJobScalarFieldEnum]
+
+
 export const ReceiptScalarFieldEnum = {
   tenantId: 'tenantId',
   id: 'id',
@@ -497,6 +580,76 @@ export const CalibrationScalarFieldEnum = {
 } as const
 
 export type CalibrationScalarFieldEnum = (typeof CalibrationScalarFieldEnum)[keyof typeof CalibrationScalarFieldEnum]
+
+
+export const SourceScalarFieldEnum = {
+  tenantId: 'tenantId',
+  name: 'name',
+  wire: 'wire',
+  updatedUs: 'updatedUs'
+} as const
+
+export type SourceScalarFieldEnum = (typeof SourceScalarFieldEnum)[keyof typeof SourceScalarFieldEnum]
+
+
+export const SourceItemScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  key: 'key',
+  wire: 'wire',
+  updatedUs: 'updatedUs',
+  expiresUs: 'expiresUs'
+} as const
+
+export type SourceItemScalarFieldEnum = (typeof SourceItemScalarFieldEnum)[keyof typeof SourceItemScalarFieldEnum]
+
+
+export const SourceObservationScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  name: 'name',
+  observedUs: 'observedUs',
+  value: 'value',
+  display: 'display',
+  unit: 'unit',
+  expiresUs: 'expiresUs'
+} as const
+
+export type SourceObservationScalarFieldEnum = (typeof SourceObservationScalarFieldEnum)[keyof typeof SourceObservationScalarFieldEnum]
+
+
+export const SourceMarkScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  kind: 'kind',
+  revision: 'revision',
+  present: 'present'
+} as const
+
+export type SourceMarkScalarFieldEnum = (typeof SourceMarkScalarFieldEnum)[keyof typeof SourceMarkScalarFieldEnum]
+
+
+export const ToolOutcomeScalarFieldEnum = {
+  tenantId: 'tenantId',
+  agent: 'agent',
+  tool: 'tool',
+  calls: 'calls',
+  failures: 'failures'
+} as const
+
+export type ToolOutcomeScalarFieldEnum = (typeof ToolOutcomeScalarFieldEnum)[keyof typeof ToolOutcomeScalarFieldEnum]
+
+
+export const ToolOutcomeCursorScalarFieldEnum = {
+  tenantId: 'tenantId',
+  sessionId: 'sessionId',
+  turnId: 'turnId',
+  openJson: 'openJson'
+} as const
+
+export type ToolOutcomeCursorScalarFieldEnum = (typeof ToolOutcomeCursorScalarFieldEnum)[keyof typeof ToolOutcomeCursorScalarFieldEnum]
 
 
 export const WorkspaceScalarFieldEnum = {
