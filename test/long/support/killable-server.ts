@@ -15,9 +15,14 @@ export class KillableServer {
   private readonly startedAt = performance.now();
   private errors = "";
 
-  constructor(folder: string, database = `file:${join(folder, "quire.db")}`, socket = "quire.sock") {
+  constructor(
+    folder: string,
+    database = `file:${join(folder, "quire.db")}`,
+    socket = "quire.sock",
+    more: readonly string[] = [],
+  ) {
     this.address = `unix:${join(folder, socket)}`;
-    const flags = ["--listen", this.address, "--database", database];
+    const flags = ["--listen", this.address, "--database", database, ...more];
     const bin = join(packageRoot, "bin", "quire.js");
     this.child = spawn(process.execPath, [bin, "serve", ...flags, "--log-level", "silent"], {
       stdio: ["ignore", "ignore", "pipe"],

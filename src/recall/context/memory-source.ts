@@ -1,0 +1,167 @@
+import { AgentRole } from "../../domain/agent-role.js";
+import { ActorKind, OwnerKind } from "../../domain/memory.js";
+import { SourcePosition } from "../../domain/source.js";
+import { plainRules, type SourceRules } from "../../sources/rules.js";
+import type {
+  OfferedSource,
+  Source,
+  SourceAnswer,
+  SourceProvider,
+  SourceView,
+} from "../../sources/source.js";
+import { emptyAnswer } from "../../sources/source.js";
+import type { RecallDeps } from "../deps.js";
+import { type Scope, scopeOfThread } from "../search/scope.js";
+import { defaultSimilarity, type SearchAnswer, type SearchHit, search } from "../search/search.js";
+import { identifiersIn, isCompound } from "../terms/analyse.js";
+import { fitMemories, isTelling } from "./fit-memories.js";
+import { alreadyShown, lastWords } from "./shown-texts.js";
+
+/** What holds for recall where nobody says otherwise. */
+export const memoryRules: SourceRules = {
+  ...plainRules,
+  position: SourcePosition.CURRENT,
+  priority: 60,
+  order: 90,
+  maxItems: 50,
+  maxTokens: 2_048,
+  maxChars: 32_768,
+  deadlineMs: 1_000,
+  thresholds: { coverage: 0.4, last_turns: 0 },
+};
+
+/** Identifiers are looked up only where they are few enough to be meant. */
+const maxIdentifiers = 8;
+
+/**
+ * What left the window, or was kept for later, comes back when the event is about it: archival entries of the agent, and messages of
+ * turns that history no longer shows. Nothing where nothing matches.
+ */
+export class MemorySource implements Source {
+  readonly name = "memory";
+  readonly isAfterHistory = true;
+
+  constructor(private readonly deps: RecallDeps) {}
+
+  async fetch(view: SourceView, rules: SourceRules, signal: AbortSignal): Promise<SourceAnswer> {
+    const { limit } = view.recall;
+    const last = await lastWords(this.deps.store, view, rules.thresholds.last_turns ?? 0);
+    const query = [view.eventText, ...last.asked].join("\n").trim();
+    if (limit === 0 || query === "") return emptyAnswer;
+    // What waits has no partition yet.
+    await this.deps.indexer.catchUp(view.tenantId, signal);
+    const folded = await this.foldedScope(view);
+    const found: SearchHit[] = [];
+    const notes: string[] = [];
+    for (const scope of [await this.archivalScope(view), folded]) {
+      if (!scope || scope.partitions.length === 0) continue;
+      const answer = await this.find(view, query, scope, limit, signal);
+      const coverage = rules.thresholds.coverage ?? memoryRules.thresholds.coverage!;
+      const near = view.recall.threshold ?? defaultSimilarity;
+      found.push(...answer.hits.filter((hit) => isTelling(hit, answer, coverage, near)));
+      if (answer.note !== "") notes.push(answer.note);
+      if (answer.mode === "keyword") notes.push("by keywords: the similarity threshold was not applied");
+    }
+    if (folded)
+      found.push(...(await this.named(view, folded, [view.eventText, last.newest].join("\n"), signal)));
+    const unseen = await alreadyShown(this.deps.store, view, found);
+    const blocks = fitMemories(unseen, view, rules, limit);
+    return { blocks, detail: [...new Set(notes)].join("; ") };
+  }
+
+  /** Turns that name what the event or the last turn names, and history does not show. */
+  private async named(
+    view: SourceView,
+    folded: Scope,
+    words: string,
+    signal: AbortSignal,
+  ): Promise<SearchHit[]> {
+    const identifiers = identifiersIn(words).slice(0, maxIdentifiers);
+    if (identifiers.length === 0) return [];
+    const shown = new Set((view.history?.turns ?? []).map(({ turnId }) => turnId));
+    const hits: SearchHit[] = [];
+    for (const identifier of identifiers) {
+      const thread = await this.wholeThread(view);
+      const everywhere = await this.find(view, identifier, thread, maxIdentifiers, signal);
+      const own = everywhere.hits.filter(({ terms }) => terms.some(isCompound));
+      const isHere = own.some(
+        ({ document }) => shown.has(document.refId) && document.refId !== view.headTurnId,
+      );
+      if (!isHere) hits.push(...own.filter(({ document }) => !shown.has(document.refId)).slice(0, 2));
+    }
+    return hits.filter(({ document }) => isWithin(folded, document));
+  }
+
+  private find(
+    view: SourceView,
+    query: string,
+    scope: Scope,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<SearchAnswer> {
+    return search(
+      this.deps,
+      view.tenantId,
+      {
+        query,
+        actor: { kind: ActorKind.SYSTEM, name: "" },
+        kinds: new Set(["archival", "message"]),
+        scope,
+        mode: "auto",
+        limit,
+        similarityThreshold: view.recall.threshold ?? defaultSimilarity,
+        nowMs: view.nowMs,
+      },
+      signal,
+    );
+  }
+
+  /** The agent's own entries. A worker sees its task only. */
+  private async archivalScope({ tenantId, agent, role }: SourceView): Promise<Scope | undefined> {
+    if (agent === "" || role === AgentRole.WORKER) return undefined;
+    const owner = { kind: "archival", ownerKind: OwnerKind.AGENT, ownerName: agent } as const;
+    const partitions = await this.deps.store.partitions(tenantId, [owner], 1);
+    return { partitions, onlyBlocks: new Map(), thread: undefined };
+  }
+
+  private async wholeThread(view: SourceView, upTo = Number.MAX_SAFE_INTEGER): Promise<Scope> {
+    const { store } = this.deps;
+    const session = await store.session(view.tenantId, view.sessionId);
+    const ranges = session ? await store.thread(view.tenantId, session.headBranchId, session.headDepth) : [];
+    const cut = ranges.map(({ branchId, toDepth }) => ({ branchId, toDepth: Math.min(toDepth, upTo) }));
+    return scopeOfThread(store, view.tenantId, cut);
+  }
+
+  /** The turns before the first that history shows. */
+  private async foldedScope(view: SourceView): Promise<Scope | undefined> {
+    const depths = (view.history?.turns ?? []).map(({ depth }) => depth).filter((depth) => depth > 0);
+    const first = depths.length > 0 ? Math.min(...depths) : Number.MAX_SAFE_INTEGER;
+    if (first <= 1 || (view.history?.compactionId ?? "") === "") return undefined;
+    return this.wholeThread(view, first - 1);
+  }
+}
+
+function isWithin({ thread }: Scope, document: SearchHit["document"]): boolean {
+  return (thread ?? []).some(
+    ({ branchId, toDepth }) => document.branchId === branchId && (document.depth ?? 0) <= toDepth,
+  );
+}
+
+/** Offers recall where there is something to recall: entries of the agent, or turns of the session that a summary stands for. */
+export class MemoryProvider implements SourceProvider {
+  private readonly offered: readonly OfferedSource[];
+
+  constructor(private readonly deps: RecallDeps) {
+    this.offered = [{ source: new MemorySource(deps), defaults: memoryRules }];
+  }
+
+  async active(
+    tenantId: string,
+    agent: string,
+    _rulesOf: unknown,
+    session: { readonly holdsCompactions: boolean },
+  ): Promise<readonly OfferedSource[]> {
+    if (session.holdsCompactions) return this.offered;
+    return agent !== "" && (await this.deps.store.hasArchival(tenantId, agent)) ? this.offered : [];
+  }
+}

@@ -1,0 +1,148 @@
+import type { BlockActor, BlockOwner } from "../../domain/memory.js";
+import { pausing } from "../../domain/pausing.js";
+import { QuireError } from "../../errors/quire-error.js";
+import type { SearchDocumentRow } from "../../storage/recall/rows.js";
+import type { DocumentKind, Partition } from "../../storage/recall/search-store.js";
+import type { RecallDeps } from "../deps.js";
+import { type Query, readQuery } from "../ranking/query.js";
+import { type Features, type Ranked, rank } from "../ranking/rank.js";
+import { type Filters, wantedRows } from "./filters.js";
+import { findPartitions } from "./find-partitions.js";
+import { type QueryMeaning, readMeaning } from "./query-meaning.js";
+import { type DocumentText, readTexts } from "./read-texts.js";
+import { resolveScope, type Scope } from "./scope.js";
+
+export type SearchMode = "auto" | "keyword" | "vector" | "hybrid";
+
+/** What is found by its meaning alone is at least so near, unless somebody says otherwise. */
+export const defaultSimilarity = 0.3;
+
+export interface SearchCommand extends Filters {
+  readonly query: string;
+  readonly actor: BlockActor;
+  readonly owner?: BlockOwner | undefined;
+  readonly kinds: ReadonlySet<DocumentKind>;
+  readonly session?: string | undefined;
+  /** Where to look, for callers who know it better than an actor says. */
+  readonly scope?: Scope | undefined;
+  readonly mode: SearchMode;
+  readonly limit: number;
+  /** What is found by its meaning alone is at least so near. */
+  readonly similarityThreshold: number;
+  /** What time it is for words such as "yesterday". */
+  readonly nowMs?: number | undefined;
+}
+
+export interface SearchHit {
+  readonly document: SearchDocumentRow;
+  readonly partition: Partition;
+  readonly text: DocumentText;
+  readonly score: number;
+  readonly coverage: number;
+  readonly cosine: number | undefined;
+  readonly features: Features;
+  /** The terms of the query that it has itself. */
+  readonly terms: readonly string[];
+}
+
+export interface SearchAnswer {
+  readonly query: Query;
+  readonly hits: readonly SearchHit[];
+  /** How it was searched in the end. */
+  readonly mode: Exclude<SearchMode, "auto">;
+  /** Why not as it was asked; empty where it was. */
+  readonly note: string;
+  /** How many texts of the tenant wait to be indexed, and were not looked at. */
+  readonly pending: number;
+  /** How many of the texts that were searched have no vector yet. */
+  readonly withoutVector: number;
+}
+
+/** Finds what was written down and said. Any text is a query; one that says nothing finds nothing. */
+export async function search(
+  deps: RecallDeps,
+  tenantId: string,
+  command: SearchCommand,
+  signal?: AbortSignal,
+): Promise<SearchAnswer> {
+  const { store, indexer, embedding } = deps;
+  if (command.mode === "vector" && !embedding)
+    throw QuireError.field("INVALID_FIELD", "mode", "is VECTOR, and no embedder is configured");
+  const pending = await indexer.catchUp(tenantId, signal);
+  const scope =
+    command.scope ??
+    (await resolveScope(store, tenantId, { session: undefined, owner: undefined, ...command }));
+  const query = readQuery(command.query, command.nowMs ?? deps.clock.now());
+  const pause = pausing(signal);
+  const partitions = await findPartitions(deps, tenantId, query, scope, pause);
+  const isWanted = await wantedRows(deps, scope, partitions, command);
+  const wantsMeaning = embedding !== undefined && command.mode !== "keyword" && command.query.trim() !== "";
+  const meaning: QueryMeaning = wantsMeaning
+    ? await readMeaning(deps, query, partitions, isWanted, signal)
+    : {
+        cosines: undefined,
+        note: command.mode === "hybrid" ? "no embedder is configured" : "",
+        withoutVector: 0,
+      };
+  await pause();
+  const { cosines, note, withoutVector } = meaning;
+  const isByMeaning = command.mode === "vector" && cosines !== undefined;
+  const weights = cosines ? (isByMeaning ? { meaning: 1 } : deps.weights.hybrid) : deps.weights.keyword;
+  const isFound = (hit: Ranked) =>
+    isByMeaning
+      ? (hit.cosine ?? -1) >= command.similarityThreshold
+      : hit.features.terms > 0 || hit.features.date > 0 || (hit.cosine ?? -1) >= command.similarityThreshold;
+  const hits: SearchHit[] = [];
+  // What was deleted since its table was read has no row, and gives its place to the next.
+  for (let most = command.limit + 16; ; most *= 4) {
+    let ranked = rank(query, partitions, { weights, limit: most, isWanted, cosines });
+    const isAll = ranked.length < most;
+    if (isByMeaning) ranked = [...ranked].sort((a, b) => (b.cosine ?? -1) - (a.cosine ?? -1));
+    hits.length = 0;
+    hits.push(...(await readHits(deps, tenantId, query, ranked.filter(isFound), command.limit, scope)));
+    if (hits.length === command.limit || isAll || most > 10_000) break;
+    await pause();
+  }
+  const mode = cosines ? (isByMeaning ? "vector" : "hybrid") : "keyword";
+  return { query, hits, mode, note, pending, withoutVector };
+}
+
+async function readHits(
+  deps: RecallDeps,
+  tenantId: string,
+  query: Query,
+  ranked: readonly Ranked[],
+  limit: number,
+  scope: Scope,
+): Promise<SearchHit[]> {
+  const wanted = ranked.slice(0, limit + 16);
+  const idOf = ({ partition, row }: Ranked) => partition.table.ids[row]!;
+  const rows = await deps.store.documents(tenantId, wanted.map(idOf));
+  const documents = new Map(rows.map((row) => [row.id, row]));
+  const partitions = new Map(scope.partitions.map((partition) => [partition.id, partition]));
+  const shown = wanted.filter((one) => documents.has(idOf(one))).slice(0, limit);
+  const texts = await readTexts(
+    deps.store,
+    tenantId,
+    shown.map((one) => documents.get(idOf(one))!),
+  );
+  const termsOf = ownTerms(query, shown);
+  return shown.flatMap((one): SearchHit[] => {
+    const document = documents.get(idOf(one))!;
+    const text = texts.get(document.id);
+    const partition = partitions.get(document.partitionId);
+    if (!text || !partition) return [];
+    const { score, coverage, cosine, features } = one;
+    return [{ document, partition, text, score, coverage, cosine, features, terms: termsOf.get(one) ?? [] }];
+  });
+}
+
+/** Which terms each hit has itself, and not only its neighbours. */
+function ownTerms(query: Query, hits: readonly Ranked[]): Map<Ranked, string[]> {
+  const found = new Map<Ranked, string[]>();
+  for (const hit of hits) {
+    const has = query.terms.filter((_, at) => hit.partition.terms[at]!.rows.includes(hit.row));
+    found.set(hit, has);
+  }
+  return found;
+}

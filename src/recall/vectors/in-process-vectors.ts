@@ -1,0 +1,121 @@
+import type { BoundedCache } from "../../domain/bounded-cache.js";
+import type { Caches } from "../../domain/caches.js";
+import type { Clock } from "../../domain/clock.js";
+import { type Offload, task } from "../../offload/offload.js";
+import type { KnownEmbedder, VectorPlace, VectorStore } from "../../storage/recall/vector-store.js";
+import { checkDimensions } from "./check-dimensions.js";
+import { type ScanTask, type scanOffloaded, scanVectors } from "./scan-vectors.js";
+import type { DocumentVector, Survey, SurveyOptions, VectorIndex } from "./vector-index.js";
+import { VectorSet } from "./vector-set.js";
+
+const scanning = task<typeof scanOffloaded>("src/recall/vectors/scan-vectors.ts", "scanOffloaded");
+/** So many numbers are multiplied in a millisecond or two; more go to a worker thread. */
+const fewNumbers = 1_000_000;
+const sliceVectors = 200;
+/** A vector that another server wrote may become visible later than one with a later time: so far back is looked. */
+const overlapUs = 10_000_000n;
+/** After so long a partition is read anew: other servers may have deleted documents of it. */
+const longestMs = 3_600_000;
+
+export const noVectors: Survey = {
+  ids: new Int32Array(),
+  cosines: new Float32Array(),
+  mean: 0,
+  deviation: 0,
+  count: 0,
+};
+
+/** Vectors in this process's memory, partition by partition as they are asked for; every one is compared. */
+export class InProcessVectors implements VectorIndex {
+  private readonly sets: BoundedCache<VectorSet>;
+  private readonly loading = new Map<string, Promise<VectorSet>>();
+
+  constructor(
+    private readonly store: VectorStore,
+    private readonly offload: Offload,
+    private readonly clock: Clock,
+    caches: Caches,
+    cacheBytes: number,
+  ) {
+    this.sets = caches.create<VectorSet>("vectors", cacheBytes, (set) => set.bytes);
+  }
+
+  async put(embedderId: string, entries: readonly DocumentVector[]): Promise<void> {
+    if (entries.length === 0) return;
+    const embedder = await this.store.openEmbedder(embedderId, entries[0]!.vector.length);
+    checkDimensions(embedder, entries);
+    await this.store.put(embedder.id, entries);
+    const ids = entries.map(({ documentId }) => documentId);
+    const partitions = await this.store.partitionsOf(embedder.id, ids);
+    for (const { documentId, vector } of entries) {
+      const partitionId = partitions.get(documentId);
+      if (partitionId === undefined) continue;
+      const key = keyOf(partitionId, embedder.id);
+      // What is being read may have passed by this vector already.
+      const set = this.sets.peek(key) ?? (await this.loading.get(key));
+      if (set === undefined) continue;
+      set.set(documentId, vector);
+      this.keep(key, set);
+    }
+  }
+
+  forget(documentIds: readonly number[]): void {
+    this.sets.deleteWhere((set) => {
+      for (const id of documentIds) set.delete(id);
+      return false;
+    });
+  }
+
+  async survey(embedderId: string, query: Float32Array, options: SurveyOptions): Promise<Survey> {
+    const { scope, nearest, documentIds = [], signal } = options;
+    const embedder = await this.store.findEmbedder(embedderId);
+    if (embedder === undefined || embedder.dimensions !== query.length) return noVectors;
+    const sets: VectorSet[] = [];
+    for (const partitionId of scope.partitionIds) {
+      signal?.throwIfAborted();
+      sets.push(await this.set(partitionId, embedder));
+    }
+    const scan: ScanTask = { sets: sets.map((set) => set.rows), query, nearest, wanted: documentIds };
+    const numbers = scan.sets.reduce((sum, { count }) => sum + count, 0) * query.length;
+    return numbers <= fewNumbers ? scanVectors(scan) : this.offload.run(scanning, scan, signal);
+  }
+
+  /** A partition's vectors, with all that was written before now. */
+  private async set(partitionId: number, embedder: KnownEmbedder): Promise<VectorSet> {
+    const key = keyOf(partitionId, embedder.id);
+    const kept = this.sets.get(key);
+    const isFresh = kept && (!this.store.isShared || this.clock.now() - kept.sinceMs < longestMs);
+    if (isFresh && !this.store.isShared) return kept;
+    const running = this.loading.get(key);
+    if (running) return running;
+    const set = isFresh ? kept : new VectorSet(embedder.dimensions, this.clock.now());
+    const work = this.read(partitionId, embedder.id, set).finally(() => this.loading.delete(key));
+    this.loading.set(key, work);
+    await work;
+    this.keep(key, set);
+    return set;
+  }
+
+  private async read(partitionId: number, embedderId: number, set: VectorSet): Promise<VectorSet> {
+    let from: VectorPlace = { writtenUs: set.place.writtenUs - overlapUs, documentId: 0 };
+    for (;;) {
+      const slice = await this.store.since(partitionId, embedderId, from, sliceVectors);
+      for (const { documentId, vector } of slice) set.set(documentId, vector);
+      const last = slice.at(-1);
+      if (last) from = { writtenUs: last.writtenUs, documentId: last.documentId };
+      if (slice.length < sliceVectors) break;
+      await new Promise((turn) => setImmediate(turn));
+    }
+    if (from.writtenUs > set.place.writtenUs) set.place = from;
+    return set;
+  }
+
+  /** Says again how large it is. */
+  private keep(key: string, set: VectorSet): void {
+    this.sets.set(key, set);
+  }
+}
+
+function keyOf(partitionId: number, embedderId: number): string {
+  return `${partitionId}/${embedderId}`;
+}

@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Caches } from "../../../src/domain/caches.js";
+import { systemClock } from "../../../src/domain/clock.js";
+import { Offload } from "../../../src/offload/offload.js";
+import { InProcessVectors } from "../../../src/recall/vectors/in-process-vectors.js";
+import { type Database, openDatabase } from "../../../src/storage/database.js";
+import { VectorStore } from "../../../src/storage/recall/vector-store.js";
+import { startPostgres } from "../../support/postgres.js";
+import { insertDocuments } from "../../support/search-documents.js";
+import { describeVectorIndex, seededVectors } from "./acceptance.js";
+
+const folder = await mkdtemp(join(tmpdir(), "quire-vectors-"));
+const postgres = await startPostgres();
+const offload = new Offload(1);
+afterAll(async () => {
+  await offload.close();
+  await postgres?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const databases: readonly (readonly [string, string])[] = [
+  ["sqlite", `file:${join(folder, "quire.db")}`],
+  ...(postgres ? [["postgresql", postgres.url] as const] : []),
+];
+
+describe.each(databases)("vectors in process memory, stored in %s", (name, url) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await openDatabase({ url, poolSize: 4 });
+  });
+  afterAll(() => database?.close());
+  const open = (cacheBytes = 64_000_000) =>
+    new InProcessVectors(new VectorStore(database), offload, systemClock, new Caches(), cacheBytes);
+
+  describeVectorIndex(() => ({ database, open }));
+
+  test("more than the thread should hold up the event loop for is compared in another, with the same result", async () => {
+    const { partitionId, ids } = await insertDocuments(database, 3_000, "many");
+    const vectors = seededVectors(3, 3_000, 384);
+    const index = open();
+    await index.put(
+      "large",
+      ids.map((documentId, at) => ({ documentId, vector: vectors[at]! })),
+    );
+    const scope = { partitionIds: [partitionId] };
+    const survey = await open().survey("large", vectors[1_234]!, {
+      scope,
+      nearest: 2,
+      documentIds: [ids[7]!],
+    });
+    expect(survey.ids[0]).toBe(ids[1_234]);
+    expect(survey.cosines[0]).toBeCloseTo(1, 5);
+    expect(survey.ids).toHaveLength(3);
+    const small = await open(1_000_000).survey("large", vectors[1_234]!, {
+      scope,
+      nearest: 2,
+      documentIds: [ids[7]!],
+    });
+    expect(small).toEqual(survey);
+  });
+
+  test.runIf(name === "postgresql")("what another server stored is found", async () => {
+    const { partitionId, ids } = await insertDocuments(database, 2, "other server");
+    const [first, second] = seededVectors(4, 2, 16);
+    const [here, there] = [open(), open()];
+    const look = () => here.survey("m", second!, { scope: { partitionIds: [partitionId] }, nearest: 9 });
+    await here.put("m", [{ documentId: ids[0]!, vector: first! }]);
+    expect((await look()).ids).toHaveLength(1);
+    await there.put("m", [{ documentId: ids[1]!, vector: second! }]);
+    expect((await look()).ids[0]).toBe(ids[1]);
+  });
+});
