@@ -41,6 +41,8 @@ export type Step =
       readonly index: number;
       readonly parts: readonly Part[];
       readonly calls: readonly PairedCall[];
+      /** Whether the model was asked for it directly after the step before. */
+      readonly prompted: boolean;
     }
   | { readonly role: "tool"; readonly calls: readonly PairedCall[] };
 
@@ -108,7 +110,7 @@ class Pairing {
       }
     }
     const parts = after ? sent.filter(({ content }) => content && !isAside(content)) : sent;
-    this.steps.push({ role: "assistant", index, parts, calls: calls ?? noCalls });
+    this.steps.push({ role: "assistant", index, parts, calls: calls ?? noCalls, prompted: message.prompted });
     if (after && after.length > 0) this.after.push({ role: "user", index, parts: after });
   }
 

@@ -7,6 +7,8 @@ import { readOpenaiChat } from "./openai-chat/response.js";
 import { readOpenaiResponses } from "./openai-responses/response.js";
 import { chatOrigin, type Family, responsesOrigin } from "./part-words.js";
 import type { BodyFormat } from "./render-input.js";
+import { isEventStream } from "./streams/events.js";
+import { wholeResponse } from "./streams/whole-response.js";
 
 const readers: Readonly<
   Record<
@@ -54,16 +56,21 @@ export function readResponse({
   } catch {
     return { path: "", problem: "must be valid UTF-8" };
   }
-  const kind = scanJson(text, maxBodyDepth);
-  if (kind === "too deep") return { path: "", problem: `is nested more than ${maxBodyDepth} levels deep` };
-  if (kind === "no JSON") return { path: "", problem: "must be valid JSON" };
   const { provider, origin, read, hasCandidates } = readers[format];
   if (candidate > 0 && !hasCandidates)
     return { path: "", problem: "has one answer only: candidate must be 0" };
   try {
-    return read(JsonSlice.of(text), new AnswerParts(provider, origin), candidate);
+    if (isEventStream(text)) text = wholeResponse(format, text);
+    return readJson(text, (body) => read(body, new AnswerParts(provider, origin), candidate));
   } catch (error) {
     if (error instanceof JsonProblem) return { path: error.path, problem: error.description };
     throw error;
   }
+}
+
+function readJson(text: string, read: (body: JsonSlice) => ReadResponse): ReturnType<typeof readResponse> {
+  const kind = scanJson(text, maxBodyDepth);
+  if (kind === "too deep") return { path: "", problem: `is nested more than ${maxBodyDepth} levels deep` };
+  if (kind === "no JSON") return { path: "", problem: "must be valid JSON" };
+  return read(JsonSlice.of(text));
 }

@@ -21,6 +21,7 @@ export function message(
     contextO200kTokens: 0,
     createTime: undefined,
     injected: undefined,
+    prompted: false,
   };
 }
 

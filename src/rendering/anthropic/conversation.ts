@@ -76,18 +76,22 @@ export class ConversationWriter {
   }
 
   finish(): readonly WrittenMessage[] {
-    const isPaused = isServerCall(this.pending.at(-1)?.type);
+    const isPaused = this.isPaused();
     if (this.pending.length > 0) this.endAssistant(isPaused);
-    // The provider paused while a tool of its own ran, and goes on from there.
-    if (isPaused) return this.messages;
-    const last = this.messages.at(-1);
-    if (last?.role !== "user") {
-      this.say(
-        textBlock(last === undefined ? this.texts["body-nothing"] : this.texts["body-end"]),
-        Number.POSITIVE_INFINITY,
-      );
-    }
+    if (!isPaused) this.prompt(Number.POSITIVE_INFINITY);
     return this.messages;
+  }
+
+  /** Whether the provider paused while a tool of its own ran: it goes on from there. */
+  private isPaused(): boolean {
+    return isServerCall(this.pending.at(-1)?.type);
+  }
+
+  /** A body ends with the user. */
+  private prompt(origin: number): void {
+    const last = this.messages.at(-1);
+    if (last?.role === "user") return;
+    this.say(textBlock(last === undefined ? this.texts["body-nothing"] : this.texts["body-end"]), origin);
   }
 
   /** The last block of the messages up to this one that can carry a marker. */
@@ -98,7 +102,11 @@ export class ConversationWriter {
     return this.blocks[at];
   }
 
-  private assistant({ parts, calls, index }: Extract<Step, { role: "assistant" }>): void {
+  private assistant({ parts, calls, index, prompted }: Extract<Step, { role: "assistant" }>): void {
+    if (prompted && this.pending.length > 0 && !this.isPaused()) {
+      this.endAssistant();
+      this.prompt(index);
+    }
     let nextCall = 0;
     for (const part of parts) {
       const { content } = part;

@@ -78,14 +78,20 @@ export class ContentsWriter {
   }
 
   finish(): readonly WrittenContent[] {
+    this.prompt();
+    return this.contents;
+  }
+
+  /** A body ends with the user. */
+  private prompt(): void {
     if (this.pending.length > 0) this.endModel();
     const last = this.contents.at(-1);
     if (last?.role !== "user")
       this.say({ text: last === undefined ? this.texts["body-nothing"] : this.texts["body-end"] });
-    return this.contents;
   }
 
-  private model({ parts, calls }: Extract<Step, { role: "assistant" }>): void {
+  private model({ parts, calls, prompted }: Extract<Step, { role: "assistant" }>): void {
+    if (prompted && this.pending.length > 0) this.prompt();
     let nextCall = 0;
     for (const given of parts) {
       const { content } = given;
