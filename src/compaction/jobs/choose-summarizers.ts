@@ -4,6 +4,7 @@ import { CompressionStrategy } from "../../domain/context-settings.js";
 import type { Offload } from "../../offload/offload.js";
 import type { Summarizer } from "../summarizers/summarizer.js";
 import type { SummarizerSet } from "../summarizers/summarizer-set.js";
+import { statedSummarizer } from "./beside-state.js";
 import { embeddedSummarizer } from "./fold-threads.js";
 
 export interface ChosenSummarizers {
@@ -17,6 +18,7 @@ export interface ChosenSummarizers {
 
 /** The name under which settings ask for the engine's own model. */
 export const engineName = "engine";
+const extractiveName = "extractive";
 
 /** Who makes the summary, by strategy and settings. */
 export function chooseSummarizers(
@@ -26,20 +28,24 @@ export function chooseSummarizers(
 ): ChosenSummarizers {
   const own = ofStrategy(offload, settings);
   if (own) return { summarizers: [own], asksEngine: false, missing: [] };
-  const engineAt = mayAskEngine ? settings.summarizers.indexOf(engineName) : -1;
-  const asked = engineAt < 0 ? settings.summarizers : settings.summarizers.slice(0, engineAt);
-  const named = asked.filter((name) => name !== engineName);
+  const named = settings.summarizers.indexOf(engineName);
+  const asksEngine = mayAskEngine && named >= 0;
+  const asked = asksEngine
+    ? settings.summarizers.slice(0, named)
+    : settings.summarizers.filter((name) => name !== engineName);
+  // Whoever wants the engine's summaries still wants one when it cannot be asked.
+  const standsIn = named >= 0 && !asksEngine && !asked.includes(extractiveName) ? [extractiveName] : [];
   const options = { model: settings.summarizationModel, chunkTokens: settings.chunkTokens };
-  const found = named.map((name) => ({ name, summarizer: configured.find(name, options) }));
-  const summarizers = found.flatMap(({ summarizer }) => summarizer ?? []);
+  const found = [...asked, ...standsIn].map((name) => ({ name, summarizer: configured.find(name, options) }));
+  const summarizers = found.flatMap(({ name, summarizer }) => {
+    if (!summarizer) return [];
+    return [name === extractiveName ? summarizer : statedSummarizer(offload, summarizer)];
+  });
   const missing = found
     .filter(({ summarizer }) => !summarizer)
     .map(({ name }) => ({ summarizer: name, reason: "is not configured on this server" }));
-  const asksEngine = engineAt >= 0;
-  // Whoever wants the engine's summaries alone still wants one when it cannot be asked.
-  if (settings.summarizers.length > 0 && summarizers.length === 0 && !asksEngine && named.length === 0) {
-    return { summarizers: [configured.find("extractive", options)!], asksEngine, missing };
-  }
+  if (named >= 0 && !asksEngine)
+    missing.unshift({ summarizer: engineName, reason: "is not asked after an overflow: that must not wait" });
   return { summarizers, asksEngine, missing };
 }
 

@@ -8,11 +8,14 @@ import {
   openIdentifiersOf,
   summarizePacked,
   transcriptOfPacked,
+  type WorkStateText,
+  workStateOf,
 } from "./fold-work.js";
 
 const module = "src/compaction/jobs/fold-work.ts";
 const summarizing = task<typeof summarizePacked>(module, "summarizePacked");
 const finding = task<typeof openIdentifiersOf>(module, "openIdentifiersOf");
+const stating = task<typeof workStateOf>(module, "workStateOf");
 const transcribing = task<typeof transcriptOfPacked>(module, "transcriptOfPacked");
 /** Folds up to this are worked on at once: some milliseconds, where the first use of a thread takes some hundred. */
 const summarizedBytes = 8_192;
@@ -45,6 +48,19 @@ export function embeddedSummarizer(
 /** The embedded summarizer that chooses sentences. */
 export function extractiveSummarizer(offload: Offload): Summarizer {
   return embeddedSummarizer(offload, "extractive", "extractive-1", { kind: "extractive" });
+}
+
+/** The state of the work, in at most so many tokens, for a summary that a model writes. */
+export async function findWorkState(
+  offload: Offload,
+  given: SummaryTask,
+  tokens: number,
+  signal: AbortSignal,
+): Promise<WorkStateText> {
+  const packed = { ...given, turns: given.turns.map(pack), kept: (given.kept ?? []).map(pack) };
+  const isSmall = bytesOf(packed.turns) + bytesOf(packed.kept) <= readBytes;
+  const input = { task: packed, tokens };
+  return isSmall ? workStateOf(input) : offload.run(stating, input, signal);
 }
 
 /** Identifiers of open work in what is folded. */

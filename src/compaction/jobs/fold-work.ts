@@ -4,10 +4,12 @@ import { boundTurns } from "../extractive/bound-turns.js";
 import { summarizeExtractively } from "../extractive/extractive.js";
 import { summarizeByImportance } from "../extractive/importance.js";
 import { summarizeByCount } from "../extractive/left-out.js";
+import { carriedState } from "../extractive/state/with-state.js";
 import { summarizeWithDecay } from "../extractive/time-decay.js";
 import { hasWords } from "../plan/check-summary.js";
 import { openIdentifiers } from "../plan/identifiers.js";
 import { type PackedFold, unpack } from "../plan/stored-fold.js";
+import { summaryLimit } from "../plan/summary-limit.js";
 import type { SummaryTask } from "../plan/summary-task.js";
 import { type PricedEntry, pricedTranscript } from "../summarizers/transcript.js";
 
@@ -46,6 +48,21 @@ function summarize(strategy: EmbeddedStrategy, task: SummaryTask): string {
   if (strategy.kind === "importance") return summarizeByImportance(task, count);
   if (strategy.kind === "time_decay") return summarizeWithDecay(task, count, strategy.halfLifeTurns);
   return summarizeExtractively(task, count);
+}
+
+/** The state of the work for a summary that somebody else writes, and what the summary before says besides. */
+export function workStateOf(input: { readonly task: PackedTask; readonly tokens: number }): WorkStateText {
+  const task = { ...input.task, turns: read(input.task.turns), kept: read(input.task.kept) };
+  const carried = carriedState(task, count);
+  const text = carried?.write(Math.min(input.tokens, summaryLimit(task, count))) ?? "";
+  if (!carried || text === "") return { text: "", tokens: 0, previousSummary: task.previousSummary };
+  return { text, tokens: count(`\n${text}`), previousSummary: carried.previousSummary };
+}
+
+export interface WorkStateText {
+  readonly text: string;
+  readonly tokens: number;
+  readonly previousSummary: string;
 }
 
 export function openIdentifiersOf(input: {

@@ -111,15 +111,14 @@ async function recoverOnce(
   const lowered = Math.min(available, leftOf(limitTokens ?? modelLimit, budget!));
   const total = used?.total ?? 0;
   const undercount = total > 0 && contextTokens ? Math.max(1, contextTokens / total) : 1;
-  const room = minus(
-    shareOf(modelTokens(Math.floor(Math.max(1, lowered) / undercount)), afterOverflowShare),
-    others,
-  );
+  // What was refused is too much, whatever the window is said to be.
+  const whole = Math.min(Math.floor(Math.max(1, lowered) / undercount), total || Number.POSITIVE_INFINITY);
+  const room = minus(shareOf(modelTokens(whole), afterOverflowShare), others);
   const targetTokens = atLeast(unscaled({ exact, ratio, margin }, room), 1);
   const { texts } = await deps.templates.current();
-  const whole = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn });
+  const thread = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn });
   const cutId = receipt.cut?.compactionId ?? "";
-  const compaction = await boundCut(deps.ledger, heldBy(whole), cutId, model);
+  const compaction = await boundCut(deps.ledger, heldBy(thread), cutId, model);
   const goal = {
     targetTokens,
     roomTokens: targetTokens,
@@ -131,7 +130,7 @@ async function recoverOnce(
   };
   const settings = compactingSettings(wanted?.settings ?? server.compaction);
   const job: CompactionJob = {
-    thread: { ...whole, compaction, vocabulary },
+    thread: { ...thread, compaction, vocabulary },
     trigger: CompactionTrigger.OVERFLOW_RECOVERY,
     goal,
     goalId: goalId({ of: ["overflow", recoveredCall], goal, settings, instructions: "" }),

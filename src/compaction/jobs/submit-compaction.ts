@@ -7,7 +7,7 @@ import { TurnStatus } from "../../domain/turn.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { type EffectiveThread, findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { readWindow } from "../../ledger/thread-window.js";
-import { viewCompaction } from "../../ledger/view-compaction.js";
+import { summaryText, viewCompaction } from "../../ledger/view-compaction.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import { isOnThread } from "../../storage/ledger/thread-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
@@ -17,10 +17,14 @@ import { noCounts, plusCounts } from "../../thread/thread-counts.js";
 import { traceTurns } from "../../thread/trace-turns.js";
 import { checkSummary } from "../plan/check-summary.js";
 import { splitCounts } from "../plan/plan-fold.js";
+import { StoredFold } from "../plan/stored-fold.js";
+import { readWords } from "../plan/summary-words.js";
+import { withWorkState } from "./beside-state.js";
 import { engineName } from "./choose-summarizers.js";
 import type { CompactAnswer } from "./compact-session.js";
 import { compactionRow } from "./compaction-row.js";
 import type { CompactionDeps } from "./deps.js";
+import { findWorkState } from "./fold-threads.js";
 import { requireWritten } from "./job.js";
 import { reuseKey } from "./reuse-key.js";
 
@@ -75,6 +79,19 @@ export async function submitCompaction(
     mustKeep,
   });
   if (refusal) throw QuireError.field("SUMMARY_REFUSED", "summary", refusal, { why: refusal });
+  const task = {
+    previousSummary: compaction ? summaryText(compaction) : "",
+    previousWords: readWords(compaction?.wordsJson ?? null),
+    turns: fold.folded,
+    kept: fold.kept,
+    instructions: "",
+    maxTokens,
+    mustKeep,
+    texts,
+  };
+  // The joint of both may cost a token.
+  const room = Math.min(maxTokens, fold.replacedTokens - 1) - tokens - 2;
+  const state = await findWorkState(deps.offload, task, room, signal);
   const { model, provider, inputTokens, outputTokens, durationMs } = command;
   const job = {
     thread: { ...thread, head: activeTurn ? thread.head : anchor },
@@ -86,7 +103,7 @@ export async function submitCompaction(
     isPrepared: false,
   };
   const made = {
-    text: command.summary,
+    text: withWorkState(command.summary, state.text),
     strategy: CompressionStrategy.SUMMARY,
     summarizer: engineName,
     provider,
@@ -167,5 +184,10 @@ async function foldOf(
     replacedTokens: plus(minus(window.tokens, keptTokens), summaryCost(thread.compaction).tokens),
     summarizedTurns: first.stored.depth - 1,
     splitCounts: splitCounts(first, plan.firstKeptMessageIndex),
+    folded: [
+      ...oldestFirst.slice(0, at).map((turn) => new StoredFold(turn)),
+      ...(index > 0 ? [new StoredFold(first, 0, index)] : []),
+    ],
+    kept: oldestFirst.slice(at).map((turn) => new StoredFold(turn, turn === first ? index : 0)),
   };
 }

@@ -12,6 +12,7 @@ import { readWords } from "../plan/summary-words.js";
 import { summarizeWithChain } from "../summarizers/chain.js";
 import { summaryPrompt } from "../summarizers/prompt.js";
 import { transcriptReader } from "../summarizers/transcript.js";
+import { besideState } from "./beside-state.js";
 import { chooseSummarizers } from "./choose-summarizers.js";
 import type { CompactorDeps } from "./deps.js";
 import { findOpenIdentifiers, transcribe } from "./fold-threads.js";
@@ -125,9 +126,10 @@ async function needed(
   signal: AbortSignal,
 ): Promise<SummaryOutcome> {
   const room = Number.isFinite(job.goal.roomTokens) ? Math.max(job.goal.roomTokens, 2_048) : foldTokens;
-  const transcript = await transcribe(deps.offload, task, signal, room);
+  const { task: told } = await besideState(deps.offload, task, signal);
+  const transcript = await transcribe(deps.offload, told, signal, room);
   const reader = transcriptReader(transcript, (text) => countTokens(text, "o200k_base"), task.texts);
-  return { kind: "needed", plan, prompt: summaryPrompt(task, reader.next(room)) };
+  return { kind: "needed", plan, prompt: summaryPrompt(told, reader.next(room)) };
 }
 
 interface FoldBatch {

@@ -1,9 +1,11 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { callFailure, SummarizerFailure } from "./call-failure.js";
-import { type EndpointOptions, endpointSummarizer, noKey, once } from "./endpoint.js";
+import { callFailure, EndpointFailure } from "../../endpoints/call-failure.js";
+import { noKey } from "../../endpoints/endpoint.js";
+import { once } from "../../endpoints/once.js";
+import { wholeAnswerFetch } from "../../endpoints/whole-answer.js";
+import { type EndpointOptions, endpointSummarizer } from "./endpoint.js";
 import type { CallModel } from "./recursive.js";
 import type { Summarizer } from "./summarizer.js";
-import { wholeAnswerFetch } from "./whole-answer.js";
 
 /** Of the models whose tokens are the smallest, and a margin. */
 const ownTokenRatio = 1.9;
@@ -58,14 +60,14 @@ export function anthropicSummarizer(options: EndpointOptions): Summarizer {
 
 /** Servers that call themselves compatible leave out what the types promise. */
 function textOf(message: Partial<Anthropic.Message>): string {
-  if (!Array.isArray(message?.content)) throw new SummarizerFailure("answered in a form that is not known");
-  if (message.stop_reason === "refusal") throw new SummarizerFailure("refused to answer (content filter)");
+  if (!Array.isArray(message?.content)) throw new EndpointFailure("answered in a form that is not known");
+  if (message.stop_reason === "refusal") throw new EndpointFailure("refused to answer (content filter)");
   if (message.stop_reason === "max_tokens")
-    throw new SummarizerFailure("was cut off at the length limit of its answer");
+    throw new EndpointFailure("was cut off at the length limit of its answer");
   if (message.stop_reason === "model_context_window_exceeded")
-    throw new SummarizerFailure("has too small a window for what it was sent");
+    throw new EndpointFailure("has too small a window for what it was sent");
   const text = message.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
-  if (text.trim() === "") throw new SummarizerFailure("answered with nothing");
+  if (text.trim() === "") throw new EndpointFailure("answered with nothing");
   return text;
 }
 

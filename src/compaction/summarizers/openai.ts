@@ -1,9 +1,9 @@
 import type OpenAI from "openai";
-import { callFailure, SummarizerFailure } from "./call-failure.js";
-import { type EndpointOptions, endpointSummarizer, noKey, once } from "./endpoint.js";
+import { callFailure, EndpointFailure } from "../../endpoints/call-failure.js";
+import { openaiClient } from "../../endpoints/openai-client.js";
+import { type EndpointOptions, endpointSummarizer } from "./endpoint.js";
 import type { CallModel } from "./recursive.js";
 import type { Summarizer } from "./summarizer.js";
-import { wholeAnswerFetch } from "./whole-answer.js";
 
 type LimitField = "max_completion_tokens" | "max_tokens";
 
@@ -12,22 +12,7 @@ const ownTokenRatio = 1.25;
 
 /** Summaries from an endpoint that speaks OpenAI's chat completions. */
 export function openaiSummarizer(options: EndpointOptions): Summarizer {
-  const open = once(async () => {
-    const { default: sdk } = await import("openai");
-    const client = new sdk({
-      apiKey: options.apiKey.trim() || noKey,
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      baseURL: options.baseUrl || null,
-      timeout: options.timeoutMs,
-      maxRetries: options.retries,
-      fetch: wholeAnswerFetch(options.timeoutMs),
-      logLevel: "off",
-    });
-    return { sdk, client };
-  });
+  const open = openaiClient(options);
   // OpenAI's newer models refuse the old field; other servers ignore or refuse the new one.
   let limitField: LimitField = /^$|\.(openai|azure)\.com\b/.test(options.baseUrl)
     ? "max_completion_tokens"
@@ -68,14 +53,14 @@ export function openaiSummarizer(options: EndpointOptions): Summarizer {
 /** Servers that call themselves compatible leave out what the types promise. */
 function textOf(completion: Partial<OpenAI.ChatCompletion>): string {
   const choice = completion?.choices?.[0];
-  if (choice?.message === undefined) throw new SummarizerFailure("answered in a form that is not known");
+  if (choice?.message === undefined) throw new EndpointFailure("answered in a form that is not known");
   if (choice.finish_reason === "content_filter" || choice.message.refusal)
-    throw new SummarizerFailure("refused to answer (content filter)");
+    throw new EndpointFailure("refused to answer (content filter)");
   if (choice.finish_reason === "length")
-    throw new SummarizerFailure("was cut off at the length limit of its answer");
+    throw new EndpointFailure("was cut off at the length limit of its answer");
   const { content } = choice.message;
   if (typeof content !== "string" || content.trim() === "")
-    throw new SummarizerFailure("answered with nothing");
+    throw new EndpointFailure("answered with nothing");
   return content;
 }
 

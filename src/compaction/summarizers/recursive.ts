@@ -1,5 +1,5 @@
+import { EndpointFailure } from "../../endpoints/call-failure.js";
 import type { CountTokens, SummaryTask } from "../plan/summary-task.js";
-import { SummarizerFailure } from "./call-failure.js";
 import { type SummaryPrompt, summaryPrompt } from "./prompt.js";
 import type { Summary, SummaryCost } from "./summarizer.js";
 import { type PricedEntry, pricedTranscript, transcriptReader } from "./transcript.js";
@@ -63,7 +63,7 @@ export async function summarizeRecursively(
     Math.ceil(task.maxTokens * tokenRatio) + Math.min(thinkingTokens, Math.floor(windowTokens / 8));
   const inputTokens = Math.floor(Math.min(windowTokens - outputTokens, maxInputTokens) / tokenRatio);
   const reader = transcriptReader(await transcript(task, signal), count, task.texts);
-  if (reader.done && task.previousSummary === "") throw new SummarizerFailure("got nothing to summarize");
+  if (reader.done && task.previousSummary === "") throw new EndpointFailure("got nothing to summarize");
 
   let text = task.previousSummary;
   let cost: SummaryCost = { inputTokens: 0, outputTokens: 0 };
@@ -72,7 +72,7 @@ export async function summarizeRecursively(
     const request = { ...task, previousSummary: text };
     const room = inputTokens - promptTokens(summaryPrompt(request, " "), count) - frameTokens;
     if (room < smallestChunkTokens)
-      throw new SummarizerFailure(
+      throw new EndpointFailure(
         `has too small a window or budget for a summary of ${task.maxTokens} tokens and what it is made from`,
       );
     const chunk = reader.next(Math.min(room, chunkTokens || room));
@@ -82,7 +82,7 @@ export async function summarizeRecursively(
     const prompt = summaryPrompt({ ...request, mustKeep }, chunk);
     const answer = await call(prompt, outputTokens, signal);
     text = cleanAnswer(answer.text);
-    if (text === "") throw new SummarizerFailure("answered with nothing");
+    if (text === "") throw new EndpointFailure("answered with nothing");
     cost = {
       inputTokens: cost.inputTokens + (answer.inputTokens ?? promptTokens(prompt, count)),
       outputTokens: cost.outputTokens + (answer.outputTokens ?? count(text)),

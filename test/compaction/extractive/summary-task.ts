@@ -18,6 +18,7 @@ export function message(role: MessageRole, ...parts: readonly Part[]): Message {
     contextO200kTokens: 0,
     createTime: undefined,
     injected: undefined,
+    prompted: false,
   };
 }
 

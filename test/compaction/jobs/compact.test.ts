@@ -128,17 +128,17 @@ describe("Compact", () => {
 
   test("fails with the reason where no summarizer gave a summary, and changes nothing", async () => {
     const { label } = await session(10);
-    const failing = quire.ledger.compact({ session: label, summarizers: { names: ["openai", "nobody"] } });
+    const failing = quire.ledger.compact({ session: label, summarizers: { names: ["openai", "anthropic"] } });
     await expect(failing).rejects.toMatchObject({
       reason: "COMPACTION_FAILED",
-      metadata: { openai: expect.any(String), nobody: "is not configured on this server" },
+      metadata: { openai: expect.any(String), anthropic: "is not configured on this server" },
     });
     expect(await compactionsOf(quire, label)).toEqual([]);
     const { compaction } = await quire.ledger.compact({
       session: label,
-      summarizers: { names: ["nobody", "extractive"] },
+      summarizers: { names: ["anthropic", "extractive"] },
     });
-    expect(compaction).toMatchObject({ summarizer: "extractive", failures: [{ summarizer: "nobody" }] });
+    expect(compaction).toMatchObject({ summarizer: "extractive", failures: [{ summarizer: "anthropic" }] });
   });
 
   test("of a session that is not there fails", async () => {

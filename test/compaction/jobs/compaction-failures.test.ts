@@ -34,12 +34,15 @@ function openTurn(number: number) {
   return [user(`Please refund ${openTicket}.`), assistant(`TODO: the refund for ${openTicket} is pending.`)];
 }
 
+/** The index of what was said looks more often than any summary is given up. */
+const summarizerMs = 500;
+
 /** A server that asks a model for summaries, and a session that no longer fits. Time passes only while the model hangs. */
 async function overfull(script: ModelScript) {
   const timers = handTimers();
   const model = await startModelServer(async (request, index) => {
     const reply = await script(request, index);
-    if ("hang" in reply) setImmediate(() => timers.runOutNext());
+    if ("hang" in reply) setImmediate(() => timers.runOutNext(summarizerMs));
     return reply;
   });
   onTestFinished(() => model.close());
@@ -146,13 +149,21 @@ describe.each(protocols)("a summarizer over the protocol of %s", (protocol) => {
 });
 
 describe("summarizers in a list", () => {
-  it("are asked in order, and one that the server does not have is passed over and named", async () => {
+  it("are asked in order", async () => {
     const replies: Record<Protocol, ModelReply> = { openai: { text: "" }, anthropic: { text: summary } };
     const desk = await overfull(({ protocol }) => replies[protocol]);
-    const context = await assembleTight(desk, ["local", "openai", "anthropic", "extractive"]);
+    const context = await assembleTight(desk, ["openai", "anthropic", "extractive"]);
     expect(context.finished).toMatchObject({ summarizer: "anthropic" });
-    expect(context.finished!.failures.map(({ summarizer }) => summarizer)).toEqual(["local", "openai"]);
+    expect(context.finished!.failures.map(({ summarizer }) => summarizer)).toEqual(["openai"]);
     expect(desk.model.requests.map(({ protocol }) => protocol)).toEqual(["openai", "anthropic"]);
+  });
+
+  it("that the server was not given are passed over and named", async () => {
+    const served = await servedEngine({});
+    await longSession(served.quire, "long", 16, openTurn);
+    const context = await assembleTight(served, ["openai", "extractive"]);
+    expect(context.finished).toMatchObject({ summarizer: "extractive" });
+    expect(context.finished!.failures.map(({ summarizer }) => summarizer)).toEqual(["openai"]);
   });
 
   it("that all fail are all named, and the next assembly asks them again", async () => {
@@ -270,8 +281,8 @@ describe("a compaction that outlasts its caller", () => {
     await asked;
     const joining = assembled(desk.assemble(contextFor("openai"), deadlineMs));
     // The job has one, and each who waits for it. The one who has a deadline waits least.
-    await desk.timers.set(3);
-    desk.timers.runOutNext();
+    await desk.timers.set(3, summarizerMs);
+    desk.timers.runOutNext(summarizerMs);
     const hasty = await joining;
     expect(hasty.failed!.reason).toContain("not done in time");
     expect(hasty.layer.compactionId).toBe("");

@@ -51,12 +51,33 @@ describe("ReportOverflow", () => {
     expect(completed.budget!.used!.total).toBeLessThanOrEqual(0.4 * 1_600);
   });
 
+  test("goes by what was refused where the window is said to hold far more", async () => {
+    const { label } = await session(14);
+    const wide = context(label, { maxContextTokens: 100_000 });
+    const refused = (await assembleChecked(quire, wide)).completed;
+    expect((await report(refused.assemblyId)).compaction).toBeDefined();
+    const { completed } = await assembleChecked(quire, wide);
+    expect(completed.budget!.used!.total).toBeLessThanOrEqual(0.4 * refused.budget!.used!.total);
+  });
+
   test("does it once for a turn: a second one is an error", async () => {
     const { label } = await session(14);
     await report((await assembleChecked(quire, context(label))).completed.assemblyId);
     const second = await assembleChecked(quire, context(label));
     await expect(report(second.completed.assemblyId)).rejects.toMatchObject(unrecoverable);
     expect((await compactionsOf(quire, label)).length).toBe(1);
+  });
+
+  test("does not wait for the engine to write a summary, and says so", async () => {
+    const { label } = await session(14);
+    const asked = context(label);
+    const settings = { ...asked.settings, summarizers: { names: ["engine"] } };
+    const before = await assembleChecked(quire, { ...asked, settings });
+    const { compaction } = await report(before.completed.assemblyId);
+    expect(compaction).toMatchObject({
+      summarizer: "extractive",
+      failures: [{ summarizer: "engine", reason: expect.stringContaining("not asked after an overflow") }],
+    });
   });
 
   test("answers the same request with the same compaction", async () => {
@@ -238,6 +259,8 @@ describe("ReportOverflow with a number", () => {
     const told = await overflow(assemblyId, { limitTokens: 3_000, requestId });
     expect(told).toEqual({ compaction: undefined, limitTokens: 3_000 });
     expect(await overflow(assemblyId, { limitTokens: 3_000, requestId })).toEqual(told);
+    // The same refusal says nothing new; a context that was made under the limit could be no shorter.
+    expect(await overflow(assemblyId, { limitTokens: 3_000 })).toEqual(told);
     const later = (await assembleChecked(quire, whole(label))).completed;
     expect(later.budget!.reportedLimit).toBe(3_000);
     await expect(overflow(later.assemblyId, { limitTokens: 3_000 })).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { parseJson } from "../../../domain/json-scan.js";
 import type { ToolCallPart } from "../../../domain/message.js";
+import { isPath } from "../../../domain/names.js";
 import { changesSomething, unescaped } from "../tool-lines.js";
-import { isPath } from "./names.js";
 
 /** What the arguments of a call say of the work. */
 export interface CallFacts {

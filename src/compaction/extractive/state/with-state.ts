@@ -1,16 +1,16 @@
+import { namesIn } from "../../../domain/names.js";
 import { defaultPromptTexts } from "../../../domain/prompt-texts.js";
 import { mentions } from "../../plan/identifiers.js";
 import { summaryLimit } from "../../plan/summary-limit.js";
 import type { CountTokens, FoldedTurn, SummaryTask } from "../../plan/summary-task.js";
 import { resultText } from "../tool-lines.js";
 import { callFacts } from "./call-facts.js";
-import { namesIn } from "./names.js";
 import { readState } from "./read-state.js";
 import { gatherWork, WorkState } from "./work-state.js";
 import { writeState } from "./write-state.js";
 
 /** So much of a summary's room is for the state of the work, where there is so much of it. */
-const stateShare = 0.6;
+const stateShare = 0.7;
 /** With less than this a summary carries no state. */
 const leastTokens = 120;
 /** Texts of kept turns that are longer may be left out of a context, so what they say counts as not shown. */
@@ -25,30 +25,46 @@ export function withState(
   count: CountTokens,
   summarize: (task: SummaryTask, hasState: boolean) => string,
 ): string {
-  const { texts = defaultPromptTexts, previousWords = defaultPromptTexts } = task;
+  const carried = carriedState(task, count);
+  if (!carried) return summarize(task, false);
   const limit = summaryLimit(task, count);
-  const foldedTokens = task.turns.reduce((sum, { tokens }) => sum + tokens, 0);
-  const state = new WorkState();
-  const others = readState(task.previousSummary, previousWords, foldedTokens, state);
-  const hadState = !state.isEmpty;
-  if (limit < leastTokens || !(hadState || usesTools(task.turns))) return summarize(task, false);
-  gatherWork(task, state);
-  const shown = shownNames(task.kept ?? []);
-  const write = (tokens: number) => writeState(state, texts, tokens, (name) => shown.has(name), count);
-  const first = write(Math.floor(limit * stateShare));
+  const first = carried.write(Math.floor(limit * stateShare));
   const room = limit - count(first) - 1;
   const said = summarize(
     {
       ...task,
-      previousSummary: others.join("\n"),
+      previousSummary: carried.previousSummary,
       maxTokens: room,
       mustKeep: task.mustKeep.filter((id) => !mentions(first, id)),
     },
     true,
   );
   const left = limit - count(said) - 2;
-  const text = [said, left > room ? write(left) : first].filter((part) => part !== "").join("\n");
+  const text = [said, left > room ? carried.write(left) : first].filter((part) => part !== "").join("\n");
   return count(text) <= limit ? text : [said, first].filter((part) => part !== "").join("\n");
+}
+
+/** The state of the work that a summary is to carry on. */
+export interface CarriedState {
+  /** What the summary before says besides. */
+  readonly previousSummary: string;
+  /** The state in at most so many tokens. */
+  write(tokens: number): string;
+}
+
+/** Undefined where there is none, or no room. */
+export function carriedState(task: SummaryTask, count: CountTokens): CarriedState | undefined {
+  const { texts = defaultPromptTexts, previousWords = defaultPromptTexts } = task;
+  const foldedTokens = task.turns.reduce((sum, { tokens }) => sum + tokens, 0);
+  const state = new WorkState();
+  const others = readState(task.previousSummary, previousWords, foldedTokens, state);
+  if (summaryLimit(task, count) < leastTokens || (state.isEmpty && !usesTools(task.turns))) return undefined;
+  gatherWork(task, state);
+  const shown = shownNames(task.kept ?? []);
+  return {
+    previousSummary: others.join("\n"),
+    write: (tokens) => writeState(state, texts, tokens, (name) => shown.has(name), count),
+  };
 }
 
 function usesTools(turns: readonly FoldedTurn[]): boolean {

@@ -1,9 +1,9 @@
 import { MessageRole, type ToolResultPart } from "../../../domain/message.js";
+import { namesIn } from "../../../domain/names.js";
 import type { SummaryTask } from "../../plan/summary-task.js";
 import { resultsByCall, resultText } from "../tool-lines.js";
 import { type CallFacts, callFacts, type Task } from "./call-facts.js";
 import { failureIn } from "./failures.js";
-import { namesIn } from "./names.js";
 
 /** A file that was worked with. */
 export interface FileUse {
