@@ -1,12 +1,16 @@
 import type { AssembledContext } from "../contract/gen/quire/v1/assembly.js";
 import type { ContextRequest } from "../contract/gen/quire/v1/assembly_service.js";
 import type { RenderedBody } from "../contract/gen/quire/v1/rendering.js";
+import type { SourceReport } from "../contract/gen/quire/v1/source.js";
 import { contextMessage, encodedContext } from "./body/context-message.js";
 import { renderStages } from "./body/render-context.js";
 import { type CacheStage, planCaching } from "./cache/plan-caching.js";
 import type { CallLimits } from "./call-limits.js";
 import type { AssemblyDeps } from "./deps.js";
 import { buildCurrent, type CurrentStage } from "./event/current-message.js";
+import { fitSources } from "./gather/fit-sources.js";
+import { gatherAhead, gatherRest, startGathering } from "./gather/gather.js";
+import type { GatherStage } from "./gather/gathered.js";
 import { type CompactionNotice, compactHistory } from "./history/compact-history.js";
 import { cutState } from "./history/cut-state.js";
 import { buildHistory, type HistoryStage } from "./history/history.js";
@@ -30,7 +34,8 @@ export type AssemblyEvent =
   | { readonly kind: "system"; readonly system: SystemStage }
   | { readonly kind: "compaction"; readonly notice: CompactionNotice }
   | { readonly kind: "history"; readonly history: HistoryStage }
-  | { readonly kind: "current"; readonly current: CurrentStage }
+  | { readonly kind: "source"; readonly report: SourceReport }
+  | { readonly kind: "current"; readonly current: CurrentStage; readonly gathered: GatherStage }
   | { readonly kind: "rendered"; readonly rendered: RenderedBody }
   | {
       readonly kind: "completed";
@@ -41,7 +46,7 @@ export type AssemblyEvent =
       readonly contextWire: Buffer;
     };
 
-/** The pipeline: resolve, plan, tools, system, prefix, event, history (compacted if it must be), cache plan, body, receipt. */
+/** The pipeline: resolve, plan, tools, system, prefix, event, history (compacted if it must be), gather, fit, cache plan, body, receipt. */
 export async function* assemble(
   deps: AssemblyDeps,
   tenantId: string,
@@ -52,12 +57,15 @@ export async function* assemble(
   const resolved = await resolve(deps, tenantId, request);
   const planned = plan(resolved);
   yield { kind: "resolved", resolved, plan: planned };
+  // Sources are at work while everything else is made.
+  const started = startGathering(deps, resolved, planned, limits);
 
   const tools = await selectTools(deps, resolved, planned);
   requireLane(resolved, planned, "tools", tools.tokens);
   yield { kind: "tools", tools };
 
-  const live = await buildSystem(deps, resolved, planned, tools);
+  const { ahead, gathering } = await gatherAhead(deps, resolved, started);
+  const live = await buildSystem(deps, resolved, planned, tools, ahead);
   requireLane(resolved, planned, "system", live.tokens);
   const proposed = await proposePrefix(deps, resolved, tools, live, signal);
   // Whether an earlier system prompt can stay is known when history has been tried beside it.
@@ -68,10 +76,10 @@ export async function* assemble(
   signal?.throwIfAborted();
 
   // The event is counted before the cut, so that the cut never has to be taken back.
-  const current =
+  const bare =
     kept?.current ?? (await buildCurrent(deps, resolved, planned, prefix.updates, system.injected));
-  requireLane(resolved, planned, "buffer", current.tokens);
-  const others = { system: system.tokens, tools: tools.tokens, event: current.tokens };
+  requireLane(resolved, planned, "buffer", bare.tokens);
+  const others = { system: system.tokens, tools: tools.tokens, event: bare.tokens };
   const isRewritten = !isSamePrefix(resolved, tools, system);
   const state = kept?.state ?? (await readHistory(deps, resolved, planned, others, signal, isRewritten));
   const compacting = compactHistory(deps, resolved, state, limits);
@@ -81,9 +89,17 @@ export async function* assemble(
   const cut = cutState(resolved, planned, others, state, step.value);
   signal?.throwIfAborted();
   yield { kind: "history", history };
-  yield { kind: "current", current };
 
-  const stages = { tools, system, history, current };
+  const asking = gatherRest(deps, resolved, gathering, history, limits);
+  let asked = await asking.next();
+  for (; !asked.done; asked = await asking.next()) yield { kind: "source", report: asked.value };
+  signal?.throwIfAborted();
+  const hasLead = system.lead.messages.length > 0;
+  const fitted = await fitSources(deps, resolved, planned, others, history, bare, asked.value, hasLead);
+  const { current, gathered } = fitted;
+  yield { kind: "current", current, gathered };
+
+  const stages = { tools, system, history, current, gathered };
   const used = contextUse(resolved, planned, stages);
   const cache = await planCaching(deps, resolved, stages, prefix, cut);
   const made = contextMessage(resolved, stages, used);

@@ -24,6 +24,7 @@ export async function buildContext(
     else if (event.kind === "current") stages.current = event.current;
     else if (event.kind === "rendered") rendered = event.rendered;
     else if (event.kind === "completed") completed = event;
+    if (event.kind === "current") stages.gathered = event.gathered;
   }
   const { tools, system, history } = stages;
   const { context, contextWire, sessionId, use, cache } = completed!;
@@ -32,6 +33,7 @@ export async function buildContext(
     rest: {
       ...context,
       systemPrompt: system!.text,
+      leadMessages: [...system!.lead.messages],
       tools: tools!.tools,
       sessionId,
       floors: use.floors,

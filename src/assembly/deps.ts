@@ -2,6 +2,7 @@ import type { CompactionDeps } from "../compaction/jobs/deps.js";
 import type { ReceiptDeps } from "../receipts/deps.js";
 import type { BodyDeps } from "./body/render-context.js";
 import type { EventDeps } from "./event/current-message.js";
+import type { GatherDeps } from "./gather/gather.js";
 import type { CompactHistoryDeps } from "./history/compact-history.js";
 import type { ProposeDeps } from "./prefix/propose-prefix.js";
 import type { ResolveDeps } from "./resolve/resolve.js";
@@ -16,6 +17,7 @@ export interface AssemblyDeps
     SystemDeps,
     ProposeDeps,
     EventDeps,
+    GatherDeps,
     CompactHistoryDeps,
     BodyDeps {
   /** For compactions that a caller asks for. */

@@ -1,4 +1,5 @@
 import type { CutState, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import { ownConcat } from "../domain/memory-size.js";
 import type { ReceiptDeps } from "../receipts/deps.js";
 import { keepReceipt } from "../receipts/keep-receipt.js";
 import type { CacheStage } from "./cache/plan-caching.js";
@@ -11,6 +12,11 @@ export type ReceiptInput = Pick<
   "assemblyId" | "modelName" | "nowMs" | "role" | "session" | "templates" | "tenantId"
 >;
 
+/** The prompt, and the messages between it and history: what its hash is over. */
+function systemLayerBytes({ bytes, lead }: Stages["system"]): Buffer {
+  return lead.wire.length === 0 ? bytes : ownConcat([bytes, lead.wire]);
+}
+
 /** Puts together what there is to say about an assembly, and writes it. */
 export async function writeReceipt(
   deps: Pick<ReceiptDeps, "receipts" | "recentReceipts">,
@@ -21,7 +27,7 @@ export async function writeReceipt(
   cut: CutState,
   contextWire: Buffer,
 ): Promise<void> {
-  const { tools, system, history, current } = stages;
+  const { tools, system, history, current, gathered } = stages;
   const { tenantId, templates } = resolved;
   const core: Receipt = {
     assemblyId: resolved.assemblyId,
@@ -37,7 +43,7 @@ export async function writeReceipt(
     hashes: use.hashes,
     layerBytes: {
       tools: tools.wire.length,
-      system: system.bytes.length,
+      system: system.bytes.length + system.lead.wire.length,
       history: history.allPieces().reduce((sum, piece) => sum + piece.length, 0),
       current: current.wire.length,
     },
@@ -48,14 +54,20 @@ export async function writeReceipt(
     prefix: cache.prefix,
     injectedSystem: system.injected,
     cut,
+    sources: [...gathered.reports],
+    leadBytes: system.lead.wire.length,
   };
   const lists = {
-    candidates: [tools.candidates, system.candidates, [...history.candidates, ...current.candidates]],
-    inputs: [system.inputs, current.inputs],
+    candidates: [
+      tools.candidates,
+      system.candidates,
+      [...history.candidates, ...current.candidates, ...gathered.candidates],
+    ],
+    inputs: [system.inputs, [...current.inputs, ...gathered.inputs]],
   };
   await keepReceipt(deps, tenantId, core, lists, {
     contextWire,
-    system: { hash: system.hash, bytes: system.bytes },
+    system: { hash: system.hash, bytes: systemLayerBytes(system) },
     tools: { hash: tools.hash, bytes: tools.wire },
     templates,
   });

@@ -1,3 +1,5 @@
+import type { SourceRule } from "./source.js";
+
 export const BudgetPolicy = {
   UNSPECIFIED: "BUDGET_POLICY_UNSPECIFIED",
   ELASTIC: "BUDGET_POLICY_ELASTIC",
@@ -51,6 +53,10 @@ export interface ContextSettings {
   readonly softThreshold?: number | undefined;
   readonly prefix: PrefixPolicy;
   readonly includeBlockSchemas?: boolean | undefined;
+  readonly sources: readonly SourceRule[];
+  readonly basePrompt?: boolean | undefined;
+  readonly sovereignMode?: boolean | undefined;
+  readonly maxSkillRounds?: number | undefined;
 }
 
 /** Limits for one model. */

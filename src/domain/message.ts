@@ -138,6 +138,8 @@ export interface Message {
   readonly contextO200kTokens: number;
   readonly createTime: Date | undefined;
   readonly injected: InjectedContext | undefined;
+  /** Whether the model was asked for it directly after an answer of its own. */
+  readonly prompted: boolean;
 }
 
 export const emptyMessage: Message = {
@@ -152,6 +154,7 @@ export const emptyMessage: Message = {
   contextO200kTokens: 0,
   createTime: undefined,
   injected: undefined,
+  prompted: false,
 };
 
 export function textPart(text: string): {

@@ -1,5 +1,5 @@
 import { jsonEntries } from "../domain/json-scan.js";
-import { type CountText, clipText } from "./clip-text.js";
+import { type CountText, clipText, type Marks } from "./clip-text.js";
 
 /** Values of fewer characters are kept: names, paths and numbers are what the next calls need. */
 const shortChars = 160;
@@ -12,7 +12,7 @@ export async function clipArguments(
   json: string,
   tokens: number,
   mostTokens: number,
-  markOf: (leftOutTokens: number) => string,
+  marks: Marks,
   count: CountText,
 ): Promise<string> {
   const entries = jsonEntries(json);
@@ -23,27 +23,22 @@ export async function clipArguments(
     const fields: string[] = [];
     for (const { key, value } of entries) {
       const most = Math.floor((room * value.length) / longChars);
-      const kept = value.length > shortChars ? await clipValue(value, most, markOf, count) : value;
+      const kept = value.length > shortChars ? await clipValue(value, most, marks, count) : value;
       fields.push(`${key}:${kept}`);
     }
     const clipped = `{${fields.join(",")}}`;
     if ((await count(clipped)) <= mostTokens) return clipped;
     if (room < 16) break;
   }
-  return `{"left_out":${JSON.stringify(markOf(tokens))}}`;
+  return `{"left_out":${JSON.stringify(marks.leftOut(tokens))}}`;
 }
 
 /** A text is shortened; of a list or an object only its size is kept. */
-async function clipValue(
-  value: string,
-  mostTokens: number,
-  markOf: (leftOutTokens: number) => string,
-  count: CountText,
-): Promise<string> {
+async function clipValue(value: string, mostTokens: number, marks: Marks, count: CountText): Promise<string> {
   const text = value.startsWith('"') ? (JSON.parse(value) as string) : undefined;
   const tokens = await count(text ?? value);
   if (tokens <= mostTokens) return value;
   return JSON.stringify(
-    text === undefined ? markOf(tokens) : await clipText(text, tokens, mostTokens, markOf, count),
+    text === undefined ? marks.leftOut(tokens) : await clipText(text, tokens, mostTokens, marks, count),
   );
 }

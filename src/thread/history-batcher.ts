@@ -6,6 +6,8 @@ const batchBytes = 64 * 1024;
 /** The `messages` fields of one response, in pieces: together they are its bytes. */
 export type HistoryBatch = readonly Buffer[];
 
+const none: readonly HistoryBatch[] = [];
+
 /** Collects stored bytes into the responses of a stream. A piece that is too large for one is cut between its messages, and only there. */
 export class HistoryBatcher {
   private pieces: Buffer[];
@@ -17,22 +19,32 @@ export class HistoryBatcher {
     this.bytes = head.length;
   }
 
-  /** Takes stored bytes in, and gives the batches that are full. */
-  *add(wire: Buffer): Generator<HistoryBatch> {
-    for (const piece of this.hasRoomFor(wire) || wire.length <= batchBytes ? [wire] : messagesOf(wire)) {
-      if (!this.hasRoomFor(piece)) yield* this.rest();
-      this.pieces.push(piece);
-      this.bytes += piece.length;
+  /** Takes stored bytes in, and gives the batches that are full: most often none. */
+  add(wire: Buffer): readonly HistoryBatch[] {
+    if (this.hasRoomFor(wire)) {
+      this.take(wire);
+      return none;
     }
+    const full: HistoryBatch[] = [];
+    for (const piece of wire.length <= batchBytes ? [wire] : messagesOf(wire)) {
+      if (!this.hasRoomFor(piece)) full.push(...this.rest());
+      this.take(piece);
+    }
+    return full;
   }
 
   /** What is left, if anything is. */
-  *rest(): Generator<HistoryBatch> {
-    if (this.pieces.length === 0) return;
+  rest(): readonly HistoryBatch[] {
+    if (this.pieces.length === 0) return none;
     const taken = this.pieces;
     this.pieces = [];
     this.bytes = 0;
-    yield taken;
+    return [taken];
+  }
+
+  private take(piece: Buffer): void {
+    this.pieces.push(piece);
+    this.bytes += piece.length;
   }
 
   private hasRoomFor(piece: Buffer): boolean {

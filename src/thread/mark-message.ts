@@ -11,7 +11,7 @@ import { countTokens } from "../tokens/count-tokens.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { Vocabulary } from "../tokens/vocabulary.js";
 import { clipArguments } from "./clip-arguments.js";
-import { type CountText, clipText } from "./clip-text.js";
+import { type CountText, clipText, type Marks } from "./clip-text.js";
 import { type ElidablePart, isOfCall } from "./elidable-parts.js";
 import { countMessages } from "./message-text.js";
 
@@ -156,22 +156,24 @@ async function shortened(
   caps: Caps,
 ): Promise<Part> {
   const count: CountText = (text) => counter.count(text, vocabulary);
-  const mark = (name: PromptTextName, more: Readonly<Record<string, string>>) => (leftOut: number) =>
-    fill(texts[name], { tokens: leftOut, ...more });
+  const marks = (name: PromptTextName, more: Readonly<Record<string, string>> = {}): Marks => ({
+    leftOut: (leftOut) => fill(texts[name], { tokens: leftOut, ...more }),
+    names: (names) => fill(texts["left-out-names"], { names }),
+  });
   const { callTokens = 0, textTokens = 0 } = caps;
   const { content } = part;
   const clipped = (text: string, of = tokens as number) =>
-    clipText(text, of, textTokens, mark("left-out-text", {}), count);
+    clipText(text, of, textTokens, marks("left-out-text"), count);
   switch (content?.$case) {
     case "toolResult": {
-      const markOf = mark("left-out-result", { call: caps.callName(callId) });
-      const text = await clipText(resultText(content.value.content), tokens, callTokens, markOf, count);
+      const ofResult = marks("left-out-result", { call: caps.callName(callId) });
+      const text = await clipText(resultText(content.value.content), tokens, callTokens, ofResult, count);
       return { content: { $case: "toolResult", value: { ...content.value, content: [textPart(text)] } } };
     }
     case "toolCall": {
       const { name, argumentsJson: json } = content.value;
-      const markOf = mark("left-out-arguments", { call: shortName(name) });
-      const argumentsJson = await clipArguments(json, tokens, callTokens, markOf, count);
+      const ofCall = marks("left-out-arguments", { call: shortName(name) });
+      const argumentsJson = await clipArguments(json, tokens, callTokens, ofCall, count);
       return { content: { $case: "toolCall", value: { ...content.value, argumentsJson } } };
     }
     case "text":
@@ -185,10 +187,12 @@ async function shortened(
       return { content: { $case: "approvalAnswer", value: { ...content.value, reason } } };
     }
     case "thinking":
-      return textPart(mark("left-out-thinking", {})(tokens));
+      return textPart(marks("left-out-thinking").leftOut(tokens));
     case "image":
     case "file":
-      return textPart(mark("left-out-attachment", { kind: texts[`body-kind-${content.$case}`] })(tokens));
+      return textPart(
+        marks("left-out-attachment", { kind: texts[`body-kind-${content.$case}`] }).leftOut(tokens),
+      );
     default:
       return part;
   }

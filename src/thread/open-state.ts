@@ -9,6 +9,7 @@ interface OpenStateData {
   readonly started?: boolean;
   readonly mayAbandon?: boolean;
   readonly continues?: boolean;
+  readonly answered?: boolean;
 }
 
 const tagLength = 8;
@@ -34,6 +35,8 @@ export class OpenState {
     readonly mayAbandon: boolean,
     /** Whether the parent awaits answers, so that this turn may begin with them. */
     readonly continues: boolean,
+    /** Whether the last message is the model's. */
+    public answered = false,
   ) {
     this.openItems = new OpenItems(items);
     this.gone = abandoned;
@@ -57,6 +60,7 @@ export class OpenState {
       data.started ?? false,
       data.mayAbandon ?? false,
       data.continues ?? false,
+      data.answered ?? false,
     );
   }
 
@@ -69,6 +73,7 @@ export class OpenState {
       started: this.started,
       mayAbandon: this.mayAbandon,
       continues: this.continues,
+      ...(this.answered ? { answered: true } : {}),
     };
     return JSON.stringify(data);
   }

@@ -1,3 +1,4 @@
+import type { EngineOptions } from "../../src/engine.js";
 import type { Postgres } from "../support/postgres.js";
 import { type Flags, type OpenedEngine, openedEngine } from "./opened-engine.js";
 
@@ -7,7 +8,7 @@ export interface TestedDatabase {
   /** Whether it cannot be started here. */
   readonly isMissing: boolean;
   /** An engine on an empty one. */
-  open(flags?: Flags): Promise<OpenedEngine>;
+  open(flags?: Flags, options?: EngineOptions): Promise<OpenedEngine>;
 }
 
 export function bothDatabases(postgres: Postgres | undefined): TestedDatabase[] {
@@ -16,7 +17,8 @@ export function bothDatabases(postgres: Postgres | undefined): TestedDatabase[] 
     {
       name: "PostgreSQL",
       isMissing: postgres === undefined,
-      open: async (flags) => openedEngine({ ...flags, database: await postgres!.createDatabase() }),
+      open: async (flags, options) =>
+        openedEngine({ ...flags, database: await postgres!.createDatabase() }, options),
     },
   ];
 }

@@ -6,6 +6,8 @@ import { Caches } from "../../src/domain/caches.js";
 import { megabyte } from "../../src/domain/memory-size.js";
 import type { Quire } from "../../src/index.js";
 import { Offload } from "../../src/offload/offload.js";
+import { plainRules } from "../../src/sources/rules.js";
+import type { OfferedSource } from "../../src/sources/source.js";
 import { createNumberedTexts, sqlOn } from "../../src/storage/sql.js";
 import { heldBytes } from "../support/held-memory.js";
 import { assistant, user } from "../support/messages.js";
@@ -55,6 +57,13 @@ async function use(quire: Quire, name: string, size: number, watch: Watch): Prom
       operations: [{ operation: { $case: "setText", value: { text } } }],
     }),
   );
+  const item = { $case: "entity" as const, value: { name: `${name} ${filler}`.slice(0, 200).trim() } };
+  await look(quire.sources.putItems({ agent: name, items: [{ item }] }));
+  await look(
+    quire.sources.putSource({
+      source: { name: "knowledge_graph", rule: { name: "knowledge_graph", maxItems: 3 } },
+    }),
+  );
   await look(quire.workspaces.putWorkspace({ name, path: "/" }));
   const documents = [{ path: "AGENTS.md", content: `Rules of ${name}. ${filler}` }];
   await look(quire.workspaces.putDocuments({ workspace: name, documents }));
@@ -86,8 +95,21 @@ async function use(quire: Quire, name: string, size: number, watch: Watch): Prom
     );
     parentTurnId = recorded.headTurnId;
   }
+  await look(quire.memory.search({ query: name }));
   return session!.id;
 }
+
+/** A source whose answers are kept. */
+const notes: OfferedSource = {
+  source: {
+    name: "notes",
+    cacheKey: ({ agent }) => agent,
+    fetch: ({ agent }) => ({
+      blocks: [{ title: "notes", content: `Of ${agent}. `.repeat(50), entities: [] }],
+    }),
+  },
+  defaults: { ...plainRules, cacheSeconds: 60 },
+};
 
 describe("the caches of an engine", () => {
   test("have a name and a bound in bytes each, and all of them together a sensible one", async () => {
@@ -95,10 +117,12 @@ describe("the caches of an engine", () => {
     const names = engine.caches.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.toSorted()).toEqual([
+      "answers of sources",
       "branches",
       "calibrations",
       "calibrations to be written",
       "capsules",
+      "connections to plug-ins",
       "erasure epochs",
       "finished turns",
       "keys of tools",
@@ -107,6 +131,9 @@ describe("the caches of an engine", () => {
       "memory documents",
       "receipts to be written",
       "recent receipts",
+      "search tables",
+      "sources as they were met",
+      "sources that were put",
       "statements of the reader",
       "statements of the writer",
       "stored layers",
@@ -114,11 +141,12 @@ describe("the caches of an engine", () => {
       "system prompts",
       "system prompts as they were made",
       "tools",
+      "what sources know",
       "workspaces",
     ]);
     for (const { maxBytes } of engine.caches) expect(maxBytes).toBeGreaterThan(0);
     const total = engine.caches.reduce((sum, { maxBytes }) => sum + maxBytes, 0);
-    expect(total / megabyte).toBeLessThan(680);
+    expect(total / megabyte).toBeLessThan(768);
   });
 
   test("stay within their bounds under floods of small and of large entries", async () => {
@@ -129,7 +157,7 @@ describe("the caches of an engine", () => {
     const filled = new Set<string>();
     const all = new Set<string>();
     for (const { size, count, share } of floods) {
-      const { engine, quire } = await openedEngine({}, { caches: new Caches(share) });
+      const { engine, quire } = await openedEngine({}, { caches: new Caches(share), sources: [notes] });
       const watch = new Watch(engine.caches);
       for (let at = 0; at < count; at++) await use(quire, `flood-${at}`, size, watch);
       for (const [name, most] of watch.most) {
@@ -141,6 +169,7 @@ describe("the caches of an engine", () => {
     const others = [
       "calibrations",
       "calibrations to be written",
+      "connections to plug-ins",
       "erasure epochs",
       "receipts to be written",
       "stored layers",

@@ -44,7 +44,11 @@ function redacted(value: unknown): string {
     if (!ids.has(id)) ids.set(id, `<id ${ids.size + 1}>`);
     return ids.get(id)!;
   };
-  const replacer = (_: string, entry: unknown) => {
+  const replacer = (name: string, entry: unknown) => {
+    // Where there are no sources, nothing is said of them; nor of messages that prompted nothing.
+    if ((name === "sources" || name === "leadMessages") && Array.isArray(entry) && entry.length === 0)
+      return undefined;
+    if (name === "prompted" && entry === false) return undefined;
     const bytes = (entry as { readonly type?: string; readonly data?: readonly number[] } | null) ?? {};
     return bytes.type === "Buffer" && bytes.data ? `<${bytes.data.length} bytes>` : entry;
   };

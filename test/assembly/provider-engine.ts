@@ -1,13 +1,13 @@
+import { anthropicApi } from "../../examples/provider/anthropic.js";
+import { geminiApi } from "../../examples/provider/gemini.js";
+import { openaiChatApi } from "../../examples/provider/openai-chat.js";
+import { openaiResponsesApi } from "../../examples/provider/openai-responses.js";
+import { type FakeProvider, startProvider } from "../../examples/provider/provider.js";
 import type { DeepPartial } from "../../src/contract/gen/quire/v1/message.js";
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import type { Tool } from "../../src/contract/gen/quire/v1/workspace.js";
 import type { Quire } from "../../src/index.js";
 import { text } from "../in-process/quire-fixture.js";
-import { startAnthropic } from "../support/providers/anthropic.js";
-import { startGemini } from "../support/providers/gemini.js";
-import { startOpenaiChat } from "../support/providers/openai-chat.js";
-import { startOpenaiResponses } from "../support/providers/openai-responses.js";
-import type { FakeProvider } from "../support/providers/provider.js";
 
 /** A provider, the body that it takes, and a model of its own. */
 export interface Served {
@@ -17,12 +17,16 @@ export interface Served {
 }
 
 export async function startProviders(): Promise<readonly Served[]> {
-  const gemini = "gemini-4-argon";
+  const { ANTHROPIC_MESSAGES, OPENAI_RESPONSES, GEMINI, OPENAI_CHAT } = BodyFormat;
   return [
-    { fake: await startAnthropic(), format: BodyFormat.ANTHROPIC_MESSAGES, model: "claude-sonnet-5-5" },
-    { fake: await startOpenaiResponses(), format: BodyFormat.OPENAI_RESPONSES, model: "gpt-6-sol" },
-    { fake: await startGemini(gemini), format: BodyFormat.GEMINI, model: gemini },
-    { fake: await startOpenaiChat(), format: BodyFormat.OPENAI_CHAT, model: "gpt-6-sol" },
+    {
+      fake: await startProvider(anthropicApi()),
+      format: ANTHROPIC_MESSAGES,
+      model: "claude-sonnet-5-5",
+    },
+    { fake: await startProvider(openaiResponsesApi()), format: OPENAI_RESPONSES, model: "gpt-6-sol" },
+    { fake: await startProvider(geminiApi()), format: GEMINI, model: "gemini-4-argon" },
+    { fake: await startProvider(openaiChatApi()), format: OPENAI_CHAT, model: "gpt-6-sol" },
   ];
 }
 

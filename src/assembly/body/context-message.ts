@@ -95,6 +95,8 @@ export function contextMessage(
     historyLayer: { ...stages.history.layer, reused: false, afterTurnId: "" },
     hashes: use.hashes,
     warnings: [...use.warnings],
+    sources: [...stages.gathered.reports],
+    leadMessages: [],
   };
 }
 

@@ -59,7 +59,7 @@ export async function renderContext(
 ): Promise<SentBody | undefined> {
   const name = formatName(format);
   if (!name) return undefined;
-  const { model, systemPrompt, tools, currentMessage, modelConfig } = context;
+  const { model, systemPrompt, tools, currentMessage, modelConfig, leadMessages } = context;
   requireOwnModel(catalogue, model, format, "render");
   const { outputTokens, parameters } = findModel(catalogue, model).entry;
   const rest = {
@@ -70,16 +70,17 @@ export async function renderContext(
     // A receipt from before may hold one that the model does not take.
     temperature: parameters.includes("temperature") ? modelConfig?.temperature : undefined,
     thinking: modelConfig?.thinking,
-    breakpoints: (cachePlan?.breakpoints ?? []).map(asBreakpoint),
+    breakpoints: (cachePlan?.breakpoints ?? []).map((place) => asBreakpoint(place, leadMessages.length)),
     cacheKey: sessionId,
     texts,
   };
   const decoded = history.flatMap((piece) => decodeMessages(piece));
-  const messages = currentMessage ? [...decoded, currentMessage] : decoded;
+  const messages = [...leadMessages, ...decoded, ...(currentMessage ? [currentMessage] : [])];
   const toolNames = renamedTools(name, tools);
   if (jsonLength(tools, messages) > mostJsonBytes) {
+    const lead = leadMessages.length > 0 ? [encodeMessages(leadMessages).wire] : [];
     const current = currentMessage ? [encodeMessages([currentMessage]).wire] : [];
-    const input = { format: name, context: rest, pieces: [...history, ...current] };
+    const input = { format: name, context: rest, pieces: [...lead, ...history, ...current] };
     const { body, hash, sent } = await offload.run(rendering, input, signal);
     return { rendered: { format, body: asBuffer(body), hash: asBuffer(hash), toolNames }, sent };
   }
@@ -134,7 +135,8 @@ export async function renderStages(
 ): Promise<RenderedStages> {
   const name = formatName(request.render);
   if (!name) return { rendered: undefined, context, use };
-  const whole = { ...context, systemPrompt: system.text, tools: [...tools.tools] };
+  const layers = { systemPrompt: system.text, leadMessages: [...system.lead.messages] };
+  const whole = { ...context, ...layers, tools: [...tools.tools] };
   const sentWith = {
     history: history.allPieces(),
     cachePlan: plan,
@@ -147,11 +149,12 @@ export async function renderStages(
   return { rendered, context: { ...context, modelConfig: config, warnings }, use: { ...use, warnings } };
 }
 
-function asBreakpoint({
-  after,
-  messageIndex,
-  ttlSeconds,
-}: CachePlan["breakpoints"][number]): CacheBreakpoint {
-  if (after === BreakpointPlace.MESSAGE) return { after: "message", messageIndex, ttlSeconds };
+/** A plan counts the messages of history; a body has those before it, too. */
+function asBreakpoint(
+  { after, messageIndex, ttlSeconds }: CachePlan["breakpoints"][number],
+  leading: number,
+): CacheBreakpoint {
+  if (after === BreakpointPlace.MESSAGE)
+    return { after: "message", messageIndex: leading + messageIndex, ttlSeconds };
   return { after: after === BreakpointPlace.TOOLS ? "tools" : "system", ttlSeconds };
 }

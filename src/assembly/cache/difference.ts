@@ -73,7 +73,7 @@ export async function contextDifference(
   }
   if (!system.hash.equals(hashes!.system)) {
     const before = await deps.receipts.findBlob(tenantId, hashes!.system);
-    const now = Buffer.from(system.text);
+    const now = Buffer.concat([system.bytes, system.lead.wire]);
     const at = before ? divergence(before, now) : 0;
     const section = changedSection(
       before ? sectionTexts(before, receipt.sections) : [],

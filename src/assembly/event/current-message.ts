@@ -27,13 +27,24 @@ import { cutMarker, isStrictTruncate, truncateText } from "../plan/strict.js";
 import type { SectionUpdate } from "../prefix/section-update.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { blockDetail, blockInputs, blockSection, shownBlock } from "../system/memory-blocks.js";
+import { activityEntries } from "./activity-text.js";
 import { injectedContext, type SentNames } from "./injected-context.js";
 import { injectedJson } from "./injected-json.js";
+import { oneLine } from "./one-line.js";
 
 /** What of a resolved request it needs. */
 export type EventInput = Pick<
   ResolvedContext,
-  "blocks" | "capsule" | "model" | "nowMs" | "request" | "role" | "scale" | "settings" | "templates"
+  | "activity"
+  | "blocks"
+  | "capsule"
+  | "model"
+  | "nowMs"
+  | "request"
+  | "role"
+  | "scale"
+  | "settings"
+  | "templates"
 >;
 
 export interface EventDeps {
@@ -48,6 +59,10 @@ export interface CurrentStage {
   readonly truncated: boolean;
   /** What of its tokens is memory blocks. */
   readonly memoryTokens: ModelTokens;
+  /** What of its tokens is blocks of sources. */
+  readonly sourceTokens: ModelTokens;
+  /** Where in the text of its context they stand. */
+  readonly sourcesAt: number;
   /** Whether there are images and files in it, whose tokens follow from a formula. */
   readonly hasMedia: boolean;
   readonly warnings: readonly Warning[];
@@ -73,6 +88,8 @@ export async function buildCurrent(
       tokens: modelTokens(0),
       truncated: false,
       memoryTokens: modelTokens(0),
+      sourceTokens: modelTokens(0),
+      sourcesAt: 0,
       hasMedia: false,
       warnings: [],
       candidates: [],
@@ -93,7 +110,7 @@ export async function buildCurrent(
     : whole;
   const { tokens, medias } = truncated ? await costOf(deps, resolved, message) : wholeCost;
   const wire = wireBytes(Message, message);
-  const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(event)].join("; ");
+  const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(resolved, event)].join("; ");
   const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
   const blocks = await blockCandidates(deps, resolved, namesIn(contextText(message)).blocks, rule);
   const memoryTokens = least(
@@ -104,6 +121,7 @@ export async function buildCurrent(
     ),
   );
   const own = minus(tokens, memoryTokens);
+  const kept = contextText(message);
   return {
     message,
     wire,
@@ -113,12 +131,41 @@ export async function buildCurrent(
     hasMedia: medias.length > 0,
     warnings: estimates(medias),
     memoryTokens,
+    sourceTokens: modelTokens(0),
+    sourcesAt: sourcesAt(lines, context, kept),
     candidates: [
       eventCandidate({ name: "current message", tokens: own, kept: true, rule, detail }),
       ...blocks.map((block) => ({ ...block, layer: ConceptualLayer.MEMORY })),
     ],
-    inputs: [...eventInputs(event), ...blockInputs(resolved, resolved.blocks.named)],
+    inputs: [...eventInputs(resolved, event), ...blockInputs(resolved, resolved.blocks.named)],
   };
+}
+
+/** The message with blocks of sources in its context, after the memory blocks that the request names. */
+export async function addSources(
+  deps: EventDeps,
+  resolved: EventInput,
+  current: CurrentStage,
+  blocks: readonly string[],
+): Promise<CurrentStage> {
+  const { message: before, sourcesAt: at } = current;
+  if (!before || blocks.length === 0) return current;
+  const text = contextText(before);
+  const inserted = `${blocks.join("\n")}\n`;
+  const context = text === "" ? `${inserted}\n` : `${text.slice(0, at)}${inserted}${text.slice(at)}`;
+  const message: Message = { ...before, contextParts: [textPart(context)] };
+  const wire = wireBytes(Message, message);
+  const { tokens } = await costOf(deps, resolved, message);
+  const sourceTokens = minus(tokens, current.tokens);
+  return { ...current, message, wire, hash: sha256(wire), tokens, sourceTokens };
+}
+
+/** Where blocks of sources go: before what follows the memory blocks; at the end of a context that was cut before that place. */
+function sourcesAt(lines: readonly ContextLine[], context: string, kept: string): number {
+  const after = lines.findIndex(({ kind }) => kind === "trigger" || kind === "update" || kind === "hook");
+  const before = after < 0 ? lines : lines.slice(0, after);
+  const at = before.reduce((sum, { text }) => sum + text.length + 1, 0);
+  return at <= commonLength(context, kept) ? at : Math.max(0, kept.length - 1);
 }
 
 /** The blocks that the request names, each a candidate of its own. */
@@ -195,7 +242,8 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-function labels({ role, settings, templates, nowMs }: EventInput, event: AgentEvent): ContextLine[] {
+function labels(resolved: EventInput, event: AgentEvent): ContextLine[] {
+  const { role, templates, nowMs } = resolved;
   const { texts } = templates;
   const lines: ContextLine[] = [
     { text: fill(texts["current-time"], { time: new Date(nowMs).toISOString() }) },
@@ -213,10 +261,16 @@ function labels({ role, settings, templates, nowMs }: EventInput, event: AgentEv
   if (metadata.length > 0) lines.push({ text: texts["current-metadata-heading"] });
   for (const [key, value] of metadata)
     lines.push({ text: fill(texts["current-metadata-entry"], { key: oneLine(key), value: oneLine(value) }) });
-  const activity = settings.activityLimit > 0 ? event.activity.slice(-settings.activityLimit) : [];
+  const activity = activityOf(resolved, event);
   if (activity.length > 0) lines.push({ text: texts["current-activity-heading"] });
   for (const entry of activity) lines.push({ text: fill(texts["current-activity-entry"], { entry }) });
   return lines;
+}
+
+/** What Quire knows of, then what the caller says: its entries come first where there is not room for all. */
+function activityOf({ activity, settings, templates }: EventInput, event: AgentEvent): readonly string[] {
+  if (settings.activityLimit === 0) return [];
+  return [...activityEntries(templates.texts, activity), ...event.activity.slice(-settings.activityLimit)];
 }
 
 /** The caller's tags in an order that does not depend on how they were sent. */
@@ -224,29 +278,30 @@ function sortedMetadata({ metadata }: AgentEvent): [key: string, value: string][
   return Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** What a caller gives for one line of the message stays on that line. */
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
-}
-
-/** Who sent it, and which tags it has, for the receipt. */
-function eventFacts(event: AgentEvent): readonly string[] {
+/** Who sent it, which tags it has, and what is told beside it, for the receipt. */
+function eventFacts({ activity }: EventInput, event: AgentEvent): readonly string[] {
   const keys = sortedMetadata(event).map(([key]) => key);
+  const { entries, leftOut, sinceMs } = activity;
+  const more = leftOut === 0 ? "" : `, ${leftOut} older left out`;
+  const since = new Date(sinceMs).toISOString();
   return [
+    ...(entries.length === 0 ? [] : [`activity since ${since}: ${entries.length}${more}`]),
     ...(event.identity === "" ? [] : [`identity ${event.identity}`]),
     ...(keys.length === 0 ? [] : [`metadata ${keys.join(", ")}`]),
   ];
 }
 
-function eventInputs(event: AgentEvent): InputHash[] {
-  const input = (name: string, text: string): InputHash => ({
-    kind: InputKind.EVENT,
+function eventInputs({ activity, templates }: EventInput, event: AgentEvent): InputHash[] {
+  const input = (name: string, text: string, kind: InputKind = InputKind.EVENT): InputHash => ({
+    kind,
     name,
     version: 0,
     hash: sha256(Buffer.from(text)),
   });
   const metadata = sortedMetadata(event);
+  const happened = activityEntries(templates.texts, activity);
   return [
+    ...(happened.length === 0 ? [] : [input("recent", happened.join("\n"), InputKind.ACTIVITY)]),
     ...(event.identity === "" ? [] : [input("identity", event.identity)]),
     ...(metadata.length === 0 ? [] : [input("metadata", JSON.stringify(metadata))]),
   ];

@@ -21,6 +21,7 @@ export type CutInput = Pick<
   ResolvedContext,
   | "activeTurn"
   | "head"
+  | "holdsCompactions"
   | "model"
   | "modelName"
   | "nowMs"
@@ -54,6 +55,7 @@ export async function chooseCut(
 ): Promise<HeldRow | undefined> {
   const { pin, thread, settings } = resolved;
   const current = thread.compaction;
+  if (!resolved.holdsCompactions) return current;
   const { softThreshold } = settings.compaction;
   const messages = softThreshold * goal.roomMessages;
   if (!pin) {
@@ -87,6 +89,7 @@ export async function mostWithin(
   room: CutRoom,
   than: HeldCompaction | undefined,
 ): Promise<HeldCompaction | undefined> {
+  if (!resolved.holdsCompactions) return undefined;
   const { threadTokens, threadContextTokens } = wholeCounts(resolved);
   const whole = isClean(resolved) ? threadTokens - threadContextTokens : threadTokens;
   const least = whole - BigInt(Math.max(0, Math.floor(room.tokens)));

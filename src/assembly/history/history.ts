@@ -243,6 +243,7 @@ const markNames = [
   "left-out-result",
   "left-out-arguments",
   "left-out-text",
+  "left-out-names",
   "left-out-thinking",
   "left-out-attachment",
   "left-out-calls",

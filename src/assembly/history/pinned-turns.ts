@@ -29,7 +29,8 @@ export function pinnedTurns(
 
 /** By how much the marks of the context before make a history cheaper that begins with the same summary, as it is counted. */
 export function savedByMarks({ pin }: Pick<ResolvedContext, "pin">, compactionId: string): number {
-  const before = parseCutId(pin?.receipt.historyLayer?.cutId ?? "");
+  if (!pin) return 0;
+  const before = parseCutId(pin.receipt.historyLayer?.cutId ?? "");
   if (before.compactionId !== compactionId) return 0;
   return parseFit(before.fittedId)?.savedTokens ?? 0;
 }

@@ -8,7 +8,7 @@ import { type HistoryState, type ReadHistoryInput, readHistory } from "./read-hi
 
 /** What of a resolved request it needs. */
 export type TrialInput = ReadHistoryInput &
-  Pick<ResolvedContext, "blocks" | "capsule" | "templates" | "tenantId">;
+  Pick<ResolvedContext, "activity" | "blocks" | "capsule" | "templates" | "tenantId">;
 
 /** The current message and history as they come out beside a system prompt that may stay. If it does, they are what is sent. */
 export interface HistoryTrial {

@@ -8,11 +8,12 @@ import {
 } from "../../contract/gen/quire/v1/assembly.js";
 import { type Floor, FloorKind, floorText } from "../../domain/compaction.js";
 import { sha256 } from "../../domain/hash.js";
-import { modelTokens, sumOf } from "../../domain/token-units.js";
+import { minus, modelTokens, plus, sumOf } from "../../domain/token-units.js";
 import { distinctWarnings, type Warning, WarningKind, warning } from "../../domain/warning.js";
-import { unscaled } from "../../models/token-scale.js";
+import { scaled, unscaled } from "../../models/token-scale.js";
 import { mediaWarnings } from "../body/unsent-media.js";
 import type { CurrentStage } from "../event/current-message.js";
+import type { GatherStage } from "../gather/gathered.js";
 import type { HistoryStage } from "../history/history.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { SystemStage } from "../system/system.js";
@@ -29,6 +30,7 @@ export interface Stages {
   readonly system: SystemStage;
   readonly history: HistoryStage;
   readonly current: CurrentStage;
+  readonly gathered: GatherStage;
 }
 
 export interface ContextUse {
@@ -58,10 +60,12 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
   const used = {
     system: system.tokens,
     history: history.tokens,
-    memory: modelTokens(0),
+    memory: current.sourceTokens,
     tools: tools.tokens,
-    buffer: current.tokens,
+    buffer: minus(current.tokens, current.sourceTokens),
   };
+  const leadTokens = scaled(resolved.scale, system.lead.tokens);
+  const memoryTokens = plus(current.memoryTokens, current.sourceTokens);
   const ofLayer = (layer: ConceptualLayer) =>
     system.sections
       .filter((section) => section.layer === layer)
@@ -70,8 +74,8 @@ export function contextUse(resolved: UseInput, plan: ContextPlan, stages: Stages
     { layer: ConceptualLayer.WORKSPACE, used: ofLayer(ConceptualLayer.WORKSPACE) + tools.tokens },
     { layer: ConceptualLayer.PERSONA, used: ofLayer(ConceptualLayer.PERSONA) },
     { layer: ConceptualLayer.SESSION, used: history.tokens },
-    { layer: ConceptualLayer.MEMORY, used: ofLayer(ConceptualLayer.MEMORY) + current.memoryTokens },
-    { layer: ConceptualLayer.EVENT, used: current.tokens - current.memoryTokens },
+    { layer: ConceptualLayer.MEMORY, used: ofLayer(ConceptualLayer.MEMORY) + leadTokens + memoryTokens },
+    { layer: ConceptualLayer.EVENT, used: current.tokens - memoryTokens },
   ];
   const parts = [tools.hash, system.hash, history.layer.hash, current.hash] as const;
   return {
@@ -149,6 +153,18 @@ function budgetOf(
 }
 
 /** Everything that could have gone into the context, layer by layer. */
-export function candidatesOf({ tools, system, history, current }: Stages): readonly ContextCandidate[] {
-  return [...tools.candidates, ...system.candidates, ...history.candidates, ...current.candidates];
+export function candidatesOf({
+  tools,
+  system,
+  history,
+  current,
+  gathered,
+}: Stages): readonly ContextCandidate[] {
+  return [
+    ...tools.candidates,
+    ...system.candidates,
+    ...history.candidates,
+    ...current.candidates,
+    ...gathered.candidates,
+  ];
 }

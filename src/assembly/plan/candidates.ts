@@ -4,6 +4,7 @@ import {
   type ContextCandidate,
   PhysicalLayer,
 } from "../../contract/gen/quire/v1/assembly.js";
+import { SourcePosition } from "../../domain/source.js";
 
 /** Short ways to say what could have gone into a context, for the receipt. */
 
@@ -29,6 +30,18 @@ export function historyCandidate(facts: CandidateFacts): ContextCandidate {
     layer: ConceptualLayer.SESSION,
     physical: PhysicalLayer.HISTORY,
     lane: BudgetLane.HISTORY,
+    detail: "",
+    ...facts,
+  };
+}
+
+/** A block of a source: counted as system prompt where it stands before history. */
+export function sourceCandidate(position: SourcePosition, facts: CandidateFacts): ContextCandidate {
+  const isCurrent = position === SourcePosition.CURRENT;
+  return {
+    layer: ConceptualLayer.MEMORY,
+    physical: isCurrent ? PhysicalLayer.CURRENT : PhysicalLayer.SYSTEM,
+    lane: isCurrent ? BudgetLane.MEMORY : BudgetLane.SYSTEM,
     detail: "",
     ...facts,
   };

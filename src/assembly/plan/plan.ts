@@ -1,7 +1,8 @@
 import { type BudgetLimits, budgetLimits, type LanePlan, planLanes } from "../../budget/limits.js";
 import { memoryReserve } from "../../budget/memory-reserve.js";
 import { BudgetBound } from "../../contract/gen/quire/v1/assembly.js";
-import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
+import { SourcePosition } from "../../domain/source.js";
+import { type ModelTokens, modelTokens, sumOf } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { type AskedLimit, askedLimit } from "../resolve/asked-limit.js";
@@ -10,7 +11,7 @@ import type { ResolvedContext } from "../resolve/resolve.js";
 /** What of a resolved request it needs. */
 export type PlanInput = Pick<
   ResolvedContext,
-  "capsule" | "derived" | "model" | "modelName" | "request" | "settings" | "settled"
+  "capsule" | "derived" | "model" | "modelName" | "request" | "settings" | "settled" | "sources"
 > &
   Partial<Pick<ResolvedContext, "reportedLimit">>;
 
@@ -64,7 +65,7 @@ export function plan(resolved: PlanInput): ContextPlan {
     set: memoryTokens,
     laneTokens: lanes.memory,
     recallLimitTokens: unlimited,
-    recallableTokens: modelTokens(0),
+    recallableTokens: sourceTokens(resolved, limits.available),
   });
   return {
     limits,
@@ -75,6 +76,18 @@ export function plan(resolved: PlanInput): ContextPlan {
     availableBy: limits.bound === "asked" ? asked!.by : bounds[limits.bound],
     warnings: asked && limits.bound === "knobs" ? [capped(resolved, limits.available, asked)] : [],
   };
+}
+
+/** What is kept free for recall is at most this share of a context: in a small window history needs it more. */
+const recallShare = 1 / 32;
+
+/** The most that sources can put into the current message. What they answer has no say in where history is cut. */
+function sourceTokens({ sources }: PlanInput, available: number): ModelTokens {
+  const inCurrent = sources.filter(({ rules }) => rules.position === SourcePosition.CURRENT);
+  const recallTokens = Math.floor(available * recallShare);
+  return sumOf(inCurrent, ({ source, rules }) =>
+    modelTokens(source.isAfterHistory ? Math.min(rules.maxTokens, recallTokens) : rules.maxTokens),
+  );
 }
 
 const bounds = {

@@ -2,6 +2,7 @@ import { ContextChangeKind, type PrefixUpdate } from "../../contract/gen/quire/v
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
 import type { Offload } from "../../offload/offload.js";
+import { isSourceSection } from "../gather/gathered.js";
 import { isWarm } from "../resolve/pin.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { isBlockSection } from "../system/memory-blocks.js";
@@ -55,11 +56,13 @@ export interface ToldSection {
   readonly update: SectionUpdate | undefined;
 }
 
-/** Changes of these, and of memory blocks, may wait; all others apply at once. */
+/** Changes of these, of memory blocks and of sources may wait; all others apply at once. */
 const patient = new Set([
   "workspace_rules",
   "user_identity",
+  "identity",
   "persona",
+  "personality",
   "soul",
   "agent_identity",
   "language",
@@ -100,7 +103,9 @@ export async function proposePrefix(
   const now = sectionTexts(live);
   const names = [...new Set([...before.keys(), ...now.keys()])];
   const changed = names.filter((name) => before.get(name) !== now.get(name));
-  const urgent = changed.find((name) => !patient.has(name) && !isBlockSection(name));
+  const urgent = changed.find(
+    (name) => !patient.has(name) && !isBlockSection(name) && !isSourceSection(name),
+  );
   if (urgent !== undefined) return anew(ContextChangeKind.SECTION, urgent);
   const told = await toldSections(deps.offload, resolved, changed, toldBefore.updates, before, now, signal);
   const updates = told.flatMap(({ update }) => update ?? []);

@@ -19,6 +19,9 @@ import type { Calibrator } from "../../models/calibrator.js";
 import { type Catalogue, type FoundModel, findModel } from "../../models/catalogue.js";
 import { scaleOf, type TokenScale } from "../../models/token-scale.js";
 import type { ReceiptDeps } from "../../receipts/deps.js";
+import { activeSources } from "../../sources/active-sources.js";
+import type { SourceDeps } from "../../sources/deps.js";
+import type { ActiveSource } from "../../sources/source.js";
 import type { HeldRow } from "../../storage/ledger/held-compactions.js";
 import type { ParentTurn, SessionHead, TurnRow } from "../../storage/ledger/rows.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
@@ -28,6 +31,7 @@ import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-r
 import { requireOwnModel } from "../body/require-own-model.js";
 import { type CallParameters, callParameters } from "./call-parameters.js";
 import { findPin, type Pin, pinKey } from "./pin.js";
+import { type RecentActivity, recentActivity } from "./recent-activity.js";
 import { type SettledRequest, settleRequest } from "./settle-request.js";
 
 export interface ResolveDeps extends ReceiptDeps {
@@ -37,6 +41,7 @@ export interface ResolveDeps extends ReceiptDeps {
   readonly calibrator: Calibrator;
   readonly catalogue: Catalogue;
   readonly knobTable: KnobTable;
+  readonly sources: SourceDeps;
   readonly override: OperatorOverride;
   readonly templates: TemplateSource;
   /** The server's own context settings, the weakest. */
@@ -64,6 +69,8 @@ export interface ResolvedContext {
   readonly activeTurn: TurnRow | undefined;
   /** The thread with the compaction that the context before began with, or the floor that was set since. */
   readonly thread: EffectiveThread & { readonly compaction: HeldRow | undefined };
+  /** Whether the session had any compaction when it was read. */
+  readonly holdsCompactions: boolean;
   /** The context before this one, for the same model, role, replay mode and asked limit. */
   readonly pin: Pin | undefined;
   /** What is still in force of what was settled with its cut. */
@@ -79,6 +86,10 @@ export interface ResolvedContext {
   readonly toolset: Toolset | undefined;
   /** The memory blocks that this context shows. */
   readonly blocks: ContextBlocks;
+  /** What happened beside this session's own turns since the context before. */
+  readonly activity: RecentActivity;
+  /** The sources that this context asks, by their place in it. */
+  readonly sources: readonly ActiveSource[];
   readonly model: FoundModel;
   readonly modelName: string;
   /** How much the model takes, if the session was told. */
@@ -111,6 +122,10 @@ export async function resolve(
       deps.override.read(),
     ]);
   const blocks = await deps.blocks.forContext(tenantId, capsule.name, request.blocks);
+  const settings = mergeSettings(deps.settings, capsule.body?.settings, request.settings);
+  const holdsCompactions = found.holds.compactions;
+  const asker = { tenantId, agent: capsule.name, role: request.role, holdsCompactions };
+  const sources = await activeSources(deps.sources, asker, settings.sources);
   const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
@@ -120,8 +135,16 @@ export async function resolve(
   const nowMs = deps.clock.now();
   const { texts } = templates;
   const whole = await findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
-  const pin = await findPin(deps, whole, pinKey({ modelName, role, request, capsule }), nowMs);
-  const cut = await boundCut(deps.ledger, heldBy(whole), pin?.receipt.cut?.compactionId ?? "", modelName);
+  const { holds } = found;
+  const key = pinKey({ modelName, role, request, capsule });
+  const pin = holds.pins ? await findPin(deps, whole, key, nowMs) : undefined;
+  const pinnedCut = pin?.receipt.cut?.compactionId ?? "";
+  const cut = holds.compactions
+    ? await boundCut(deps.ledger, heldBy(whole), pinnedCut, modelName)
+    : undefined;
+  const about = { tenantId, agent: capsule.name, session, hasSubAgents: holds.subAgents, pin, nowMs };
+  const limit = request.event ? settings.activityLimit - request.event.activity.length : 0;
+  const activity = await recentActivity(deps, about, limit);
   const settled = settledWith(pin, cut?.id ?? "", model);
   const scale = settled?.scale ?? (await deps.calibrator.scaleFor(tenantId, model));
   const derived = deriveSettings(capsule.body!, deps.knobTable);
@@ -153,17 +176,20 @@ export async function resolve(
     head,
     activeTurn,
     thread: { ...whole, compaction: cut, vocabulary: scale.vocabulary },
+    holdsCompactions: holds.compactions,
     pin,
     settled,
     role,
     task,
     capsule,
     derived,
-    settings: mergeSettings(deps.settings, capsule.body?.settings, request.settings),
+    settings,
     workspace,
     workspacePath: workspace ? workspace.path : session.workspacePath,
     toolset,
     blocks,
+    activity,
+    sources,
     model,
     modelName,
     reportedLimit: reportedLimitOf(found.memory, modelName),

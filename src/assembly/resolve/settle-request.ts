@@ -42,9 +42,9 @@ export async function settleRequest(
       "context.capsule",
       "is required: neither the session nor its parent knows a capsule",
     );
-  const { scope = defaults.scope, ...named } = request;
+  const scope = request.scope ?? defaults.scope;
   return {
-    ...named,
+    ...request,
     ...place(request, defaults),
     ...model(request, defaults),
     sessionMaxTokens: defaults.maxContextTokens,

@@ -7,9 +7,16 @@ import type { ResolvedContext } from "../resolve/resolve.js";
 /** What sections of the system prompt are called that are memory blocks. */
 const sectionPrefix = "block ";
 
-/** What a block is called among the sections of the system prompt, and in the receipt: no two have the same name. */
-export function blockSection({ label, isShared, owner }: ContextBlock): string {
-  return `${sectionPrefix}${label}${isShared ? ` from ${ownerName(owner)}` : ""}`;
+type NamedBlock = Pick<ContextBlock, "label" | "isShared" | "owner">;
+
+/** What a block is called: no two of an agent have the same name. */
+export function blockTitle({ label, isShared, owner }: NamedBlock): string {
+  return `${label}${isShared ? ` from ${ownerName(owner)}` : ""}`;
+}
+
+/** What a block is called among the sections of the system prompt, and in the receipt. */
+export function blockSection(block: NamedBlock): string {
+  return `${sectionPrefix}${blockTitle(block)}`;
 }
 
 export function isBlockSection(name: string): boolean {
@@ -29,7 +36,7 @@ export function blockInputs(
 ): InputHash[] {
   return blocks.map((block) => ({
     kind: InputKind.BLOCK,
-    name: blockSection(block).slice(sectionPrefix.length),
+    name: blockTitle(block),
     version: block.revision,
     hash: sha256(Buffer.from(shownBlock(resolved, block))),
   }));

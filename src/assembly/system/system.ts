@@ -14,18 +14,29 @@ import type { Caches } from "../../domain/caches.js";
 import { sha256 } from "../../domain/hash.js";
 import type { InjectedSystem } from "../../domain/injected-context.js";
 import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
+import { emptyMessage, type Message, MessageRole, textPart } from "../../domain/message.js";
 import { objectId } from "../../domain/object-id.js";
 import { fill, type PromptTexts } from "../../domain/prompt-texts.js";
 import { shortKey } from "../../domain/short-key.js";
-import type { CountedTokens, ModelTokens } from "../../domain/token-units.js";
+import {
+  type CountedTokens,
+  countedTokens,
+  type ModelTokens,
+  plus,
+  sumOf,
+} from "../../domain/token-units.js";
 import { DocumentKind } from "../../domain/workspace.js";
 import { scaled, type TokenScale, unscaled } from "../../models/token-scale.js";
 import type { ReceiptStore } from "../../storage/assembly/receipt-store.js";
+import { decodeMessages, encodeMessages } from "../../thread/message-codec.js";
+import { messageOverheadTokens } from "../../thread/message-overhead.js";
+import { countMessages } from "../../thread/message-text.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { Vocabulary } from "../../tokens/vocabulary.js";
 import { renderEnvironment } from "../../workspace/render-environment.js";
 import { renderToolRules } from "../../workspace/tool-rules.js";
 import { capabilityScope, injectedSystem } from "../event/injected-context.js";
+import { type Ahead, nothingAhead } from "../gather/gathered.js";
 import { sectionCandidate } from "../plan/candidates.js";
 import type { ContextPlan } from "../plan/plan.js";
 import { cutMarker, isStrictTruncate, truncateText } from "../plan/strict.js";
@@ -40,7 +51,9 @@ export type SystemInput = Pick<
   | "blocks"
   | "capsule"
   | "model"
+  | "modelName"
   | "override"
+  | "provider"
   | "request"
   | "role"
   | "scale"
@@ -65,6 +78,16 @@ interface Draft {
   readonly text: string;
 }
 
+/** Messages between the system prompt and history. They are part of its layer: stored, hashed, counted and pinned with it. */
+export interface Lead {
+  readonly messages: readonly Message[];
+  /** As history is stored. */
+  readonly wire: Buffer;
+  readonly tokens: CountedTokens;
+}
+
+const noLead: Lead = { messages: [], wire: Buffer.alloc(0), tokens: countedTokens(0) };
+
 /** A system prompt with its counts in one vocabulary, as it is kept between assemblies. */
 interface CountedPrompt {
   readonly text: string;
@@ -72,6 +95,7 @@ interface CountedPrompt {
   readonly bytes: Buffer;
   readonly hash: Buffer;
   readonly tokens: CountedTokens;
+  readonly lead: Lead;
   readonly sections: readonly {
     readonly name: string;
     readonly layer: ConceptualLayer;
@@ -97,7 +121,8 @@ export function createSystemCache(caches: Caches): SystemCache {
     counted: caches.create<CountedPrompt>(
       "system prompts",
       64 * megabyte,
-      ({ text, bytes, sections }) => 1_000 + textBytes(text) + bytes.length + 256 * sections.length,
+      ({ text, bytes, sections, lead }) =>
+        1_000 + textBytes(text) + bytes.length + 256 * sections.length + 6 * lead.wire.length,
     ),
     made: caches.create<MadePrompt>("system prompts as they were made", 16 * megabyte, ({ stage }) =>
       stageBytes(stage),
@@ -116,6 +141,8 @@ export interface SystemStage {
   readonly text: string;
   /** The text as UTF-8. */
   readonly bytes: Buffer;
+  readonly lead: Lead;
+  /** Of the text and the lead. */
   readonly hash: Buffer;
   readonly tokens: ModelTokens;
   readonly sections: readonly PromptSection[];
@@ -131,22 +158,29 @@ export async function buildSystem(
   resolved: SystemInput,
   plan: ContextPlan,
   tools: ToolsStage,
+  ahead: Ahead = nothingAhead,
 ): Promise<SystemStage> {
   const { made } = deps.systemCache;
-  const key = objectsKey(deps, resolved, tools);
+  const key = objectsKey(deps, resolved, tools, ahead);
   let whole = made.get(key)?.stage;
   if (!whole) {
-    whole = await wholeSystem(deps, resolved, tools);
+    whole = await wholeSystem(deps, resolved, tools, ahead);
     made.set(key, { stage: whole });
   }
   if (!isStrictTruncate(resolved) || whole.tokens <= plan.lanes.system) return whole;
-  const counted = await countedPrompt(deps, resolved, tools, whole.inputs);
+  if (ahead.examples.length > 0) return buildSystem(deps, resolved, plan, tools, { ...ahead, examples: [] });
+  const counted = await countedPrompt(deps, resolved, tools, whole.inputs, ahead);
   return truncated(deps, resolved, plan, counted, whole.inputs);
 }
 
-async function wholeSystem(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage): Promise<SystemStage> {
+async function wholeSystem(
+  deps: SystemDeps,
+  resolved: SystemInput,
+  tools: ToolsStage,
+  ahead: Ahead,
+): Promise<SystemStage> {
   const inputs = inputsOf(deps, resolved);
-  const counted = await countedPrompt(deps, resolved, tools, inputs);
+  const counted = await countedPrompt(deps, resolved, tools, inputs, ahead);
   const injected = injectedSystem(resolved, counted.sections, counted.hash);
   const details = new Map(resolved.blocks.system.map((block) => [blockSection(block), blockDetail(block)]));
   return stage(counted, resolved.scale, inputs, injected, details);
@@ -157,12 +191,18 @@ async function countedPrompt(
   resolved: SystemInput,
   tools: ToolsStage,
   inputs: readonly InputHash[],
+  ahead: Ahead,
 ): Promise<CountedPrompt> {
   const known = deps.systemCache.counted;
-  const key = promptKey(resolved, tools, inputs);
+  const key = promptKey(resolved, tools, inputs, ahead);
   let counted = known.get(key);
   if (!counted) {
-    counted = await count(deps, draftSections(resolved, tools), resolved.scale.vocabulary);
+    counted = await count(
+      deps,
+      draftSections(resolved, tools, ahead),
+      resolved.scale.vocabulary,
+      leadMessages(ahead),
+    );
     known.set(key, counted);
     known.set(textKey(counted.hash, resolved.scale), counted);
   }
@@ -170,7 +210,7 @@ async function countedPrompt(
 }
 
 /** Stands for all that a prompt, its counts and its inputs are made from. */
-function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage): string {
+function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage, ahead: Ahead): string {
   const { request, role, task, capsule, workspace, toolset, templates, override, model, scale } = resolved;
   const { baseInstructions, permissionsGranted, scopedCapabilities, modeBlocks, runtime } = request;
   const { blocks, settings } = resolved;
@@ -196,6 +236,8 @@ function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage):
     modeBlocks,
     runtime,
     ...(blocks.system.length > 0 ? [settings.includeDescriptions, settings.includeBlockSchemas] : []),
+    ...(ahead === nothingAhead ? [] : [ahead]),
+    ...shippedKey(resolved),
   ];
   return `${objects.map(objectId).join(".")}/${vocabulary}/${exact}/${ratio}/${margin}/${role}/${shortKey(told)}`;
 }
@@ -204,7 +246,7 @@ function objectsKey(deps: SystemDeps, resolved: SystemInput, tools: ToolsStage):
 export async function earlierSystem(
   deps: SystemDeps,
   resolved: Pick<ResolvedContext, "scale" | "tenantId">,
-  earlier: Pick<Receipt, "sections" | "hashes" | "injectedSystem">,
+  earlier: Pick<Receipt, "sections" | "hashes" | "injectedSystem" | "leadBytes">,
   inputs: readonly InputHash[],
 ): Promise<SystemStage | undefined> {
   const hash = earlier.hashes!.system;
@@ -220,6 +262,7 @@ export async function earlierSystem(
       deps,
       earlier.sections.map(({ name, layer }, index) => ({ name, layer, text: texts[index]! })),
       resolved.scale.vocabulary,
+      earlier.leadBytes > 0 ? decodeMessages(bytes.subarray(bytes.length - earlier.leadBytes)) : [],
     );
     known.set(textKey(hash, resolved.scale), counted);
   }
@@ -245,6 +288,7 @@ function stage(
   return {
     text: counted.text,
     bytes: counted.bytes,
+    lead: counted.lead,
     hash: counted.hash,
     tokens: scaled(scale, counted.tokens),
     sections,
@@ -306,7 +350,7 @@ async function truncated(
   const tokens = scaled(scale, await deps.counter.count(text, vocabulary));
   const hash = sha256(bytes);
   const injected = injectedSystem(resolved, sections, hash);
-  return { text, bytes, hash, tokens, sections, candidates, inputs, injected };
+  return { text, bytes, lead: noLead, hash, tokens, sections, candidates, inputs, injected };
 }
 
 function inputsOf(deps: SystemDeps, resolved: SystemInput): InputHash[] {
@@ -352,7 +396,21 @@ function hashOfObject(value: object): Buffer {
   return hash;
 }
 
-function promptKey(resolved: SystemInput, tools: ToolsStage, inputs: readonly InputHash[]): string {
+/** What the shipped texts depend on, where they are wanted. */
+function shippedKey({ settings, modelName, provider }: SystemInput): readonly unknown[] {
+  const { hasBasePrompt, sovereignRounds } = settings;
+  return [
+    ...(hasBasePrompt ? [modelName, provider] : []),
+    ...(sovereignRounds === undefined ? [] : [{ sovereignRounds }]),
+  ];
+}
+
+function promptKey(
+  resolved: SystemInput,
+  tools: ToolsStage,
+  inputs: readonly InputHash[],
+  ahead: Ahead,
+): string {
   const { request, role, task, workspace } = resolved;
   const parts = [
     inputs.map(({ kind, name, hash }) => [kind, name, hash.toString("base64")]),
@@ -365,11 +423,13 @@ function promptKey(resolved: SystemInput, tools: ToolsStage, inputs: readonly In
     request.runtime ?? workspace?.runtime,
     tools.rules,
     resolved.scale.vocabulary,
+    ahead,
+    ...shippedKey(resolved),
   ];
   return sha256(Buffer.from(JSON.stringify(parts))).toString("base64");
 }
 
-function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
+function draftSections(resolved: SystemInput, tools: ToolsStage, ahead: Ahead): Draft[] {
   const { request, capsule, workspace, role, task } = resolved;
   const { texts } = resolved.templates;
   const { WORKSPACE, PERSONA } = ConceptualLayer;
@@ -380,6 +440,7 @@ function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
       .filter((entry) => entry.kind === kind)
       .map((entry) => entry.content.trim())
       .join("\n\n");
+  const { hasBasePrompt: base, sovereignRounds: rounds } = resolved.settings;
   const scope = capabilityScope(resolved);
   const runtime = request.runtime ?? workspace?.runtime;
   const drafts: Draft[] = [
@@ -387,6 +448,7 @@ function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
     { name: "role", layer: WORKSPACE, text: roleSection(role, task, texts) },
     { name: "workspace_rules", layer: WORKSPACE, text: document(DocumentKind.RULES) },
     { name: "user_identity", layer: WORKSPACE, text: document(DocumentKind.USER_IDENTITY) },
+    { name: "identity", layer: PERSONA, text: base ? baseIdentity(resolved) : "" },
     {
       name: "persona",
       layer: PERSONA,
@@ -405,15 +467,17 @@ function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
           ? fill(texts.permissions, { permissions: request.permissionsGranted.join(", ") })
           : "",
     },
-    { name: "language", layer: PERSONA, text: texts.language },
-    { name: "skills", layer: PERSONA, text: texts.skills },
-    { name: "memory", layer: PERSONA, text: texts.memory },
-    { name: "autonomy", layer: PERSONA, text: texts.autonomy },
+    { name: "language", layer: PERSONA, text: texts.language || (base ? texts["base-language"] : "") },
+    { name: "personality", layer: PERSONA, text: base ? texts["base-personality"] : "" },
+    { name: "skills", layer: PERSONA, text: texts.skills || (base ? texts["base-skills"] : "") },
+    { name: "memory", layer: PERSONA, text: texts.memory || (base ? texts["base-memory"] : "") },
+    { name: "autonomy", layer: PERSONA, text: texts.autonomy || (base ? texts["base-autonomy"] : "") },
     ...resolved.blocks.system.map((block) => ({
       name: blockSection(block),
       layer: ConceptualLayer.MEMORY,
       text: shownBlock(resolved, block),
     })),
+    ...ahead.sections.map((section) => ({ ...section, layer: ConceptualLayer.MEMORY })),
     {
       name: "environment",
       layer: WORKSPACE,
@@ -432,8 +496,40 @@ function draftSections(resolved: SystemInput, tools: ToolsStage): Draft[] {
       layer: WORKSPACE,
       text: block.content,
     })),
+    {
+      name: "mode sovereign",
+      layer: WORKSPACE,
+      text: rounds === undefined ? "" : fill(texts["sovereign-mode"], { rounds: String(rounds) }),
+    },
   ];
   return drafts.filter((draft) => draft.text.trim() !== "");
+}
+
+/** Contexts are pinned for each model, so its name may be told. */
+function baseIdentity({ capsule, modelName, provider, templates }: SystemInput): string {
+  const { texts } = templates;
+  const facts = { name: capsule.name, model: modelName, provider };
+  if (modelName === "") return fill(texts["base-identity-bare"], facts);
+  return fill(texts[provider === "" ? "base-identity-unserved" : "base-identity"], facts);
+}
+
+function leadMessages({ examples }: Ahead): readonly Message[] {
+  return examples.map(({ role, text }, index) => ({
+    ...emptyMessage,
+    index,
+    role: role === "user" ? MessageRole.USER : MessageRole.ASSISTANT,
+    parts: [textPart(text)],
+  }));
+}
+
+async function countLead(
+  { counter }: SystemDeps,
+  messages: readonly Message[],
+  vocabulary: Vocabulary,
+): Promise<Lead> {
+  const counted = await countMessages(counter, messages, undefined, vocabulary);
+  const tokens = sumOf(counted, ({ parts }) => plus(parts, messageOverheadTokens));
+  return { messages, wire: ownBytes(encodeMessages(messages).wire), tokens };
 }
 
 function roleSection(role: AgentRole, task: string, texts: PromptTexts): string {
@@ -445,6 +541,7 @@ async function count(
   deps: SystemDeps,
   drafts: readonly Draft[],
   vocabulary: Vocabulary,
+  leading: readonly Message[],
 ): Promise<CountedPrompt> {
   const text = drafts.map((draft) => draft.text).join("\n\n");
   const [tokens, ...each] = await deps.counter.countAll(
@@ -459,5 +556,7 @@ async function count(
     return section;
   });
   const bytes = ownBytes(Buffer.from(text));
-  return { text, bytes, hash: sha256(bytes), tokens: tokens!, sections };
+  const lead = leading.length === 0 ? noLead : await countLead(deps, leading, vocabulary);
+  const hash = lead === noLead ? sha256(bytes) : sha256(bytes, lead.wire);
+  return { text, bytes, lead, hash, tokens: plus(tokens!, lead.tokens), sections };
 }

@@ -1,0 +1,78 @@
+import { CandidateRule } from "../../contract/gen/quire/v1/assembly.js";
+import { BudgetPolicy } from "../../domain/context-settings.js";
+import { SourcePosition } from "../../domain/source.js";
+import { atLeast, least, type ModelTokens, minus, sumOf } from "../../domain/token-units.js";
+import { addSources, type CurrentStage, type EventDeps, type EventInput } from "../event/current-message.js";
+import { type HistoryStage, type OtherTokens, otherTokens } from "../history/history.js";
+import type { ContextPlan } from "../plan/plan.js";
+import { aheadCandidates, sourceInputs } from "./gather.js";
+import { type GatheredBlock, type GatheredSource, type GatherStage, nothingGathered } from "./gathered.js";
+import { keptCandidate } from "./limit-answer.js";
+
+/** The current message with the blocks of sources that there is room for, and what came of all sources. */
+export interface FittedSources {
+  readonly current: CurrentStage;
+  readonly gathered: GatherStage;
+}
+
+/** Blocks fill what history left of the room for memory, the highest priority first. Nothing else gives way to them. */
+export async function fitSources(
+  deps: EventDeps,
+  resolved: EventInput,
+  plan: ContextPlan,
+  others: OtherTokens,
+  history: HistoryStage,
+  current: CurrentStage,
+  sources: readonly GatheredSource[],
+  hasLead: boolean,
+): Promise<FittedSources> {
+  if (sources.length === 0) return { current, gathered: nothingGathered };
+  const room = roomFor(resolved, plan, others, history);
+  const inPlace = sources.filter(({ asked }) => asked.rules.position === SourcePosition.CURRENT);
+  const blocks = inPlace.flatMap((source) => source.blocks);
+  let kept = new Set(chosen(blocks, room));
+  let fitted = current;
+  // What blocks cost together may differ a little from the sum of what each costs.
+  for (; kept.size > 0; kept = new Set([...kept].slice(0, -1))) {
+    const shown = blocks.filter((block) => kept.has(block)).map(({ text }) => text);
+    fitted = await addSources(deps, resolved, current, shown);
+    if (fitted.sourceTokens <= room) break;
+    fitted = current;
+  }
+  const rule =
+    resolved.settings.policy === BudgetPolicy.ELASTIC ? CandidateRule.PRIORITY : CandidateRule.LANE;
+  const candidates = inPlace.flatMap((source) => [
+    ...source.blocks.map((block) => keptCandidate(SourcePosition.CURRENT, block, kept.has(block), rule)),
+    ...source.dropped,
+  ]);
+  return {
+    current: fitted,
+    gathered: {
+      sources,
+      reports: sources.map(({ report }) => report),
+      candidates: [...aheadCandidates(sources, hasLead), ...candidates],
+      inputs: sourceInputs(sources),
+    },
+  };
+}
+
+function roomFor(
+  { settings }: EventInput,
+  { limits, memoryLane }: ContextPlan,
+  others: OtherTokens,
+  history: HistoryStage,
+): ModelTokens {
+  if (settings.policy !== BudgetPolicy.ELASTIC) return memoryLane;
+  const left = minus(minus(limits.available, otherTokens(others)), history.tokens);
+  return atLeast(least(left, memoryLane), 0);
+}
+
+/** The blocks that fit, the most important first; among equals those that stand first. */
+function chosen(blocks: readonly GatheredBlock[], room: ModelTokens): readonly GatheredBlock[] {
+  const ranked = blocks.map((block, index) => ({ block, index }));
+  ranked.sort((a, b) => b.block.priority - a.block.priority || a.index - b.index);
+  const kept: GatheredBlock[] = [];
+  for (const { block } of ranked)
+    if (sumOf(kept, ({ tokens }) => tokens) + block.tokens <= room) kept.push(block);
+  return kept;
+}

@@ -1,0 +1,211 @@
+import { timeLeftMs } from "../../compaction/jobs/time-left.js";
+import { CandidateRule, type InputHash } from "../../contract/gen/quire/v1/assembly.js";
+import type { SourceReport } from "../../contract/gen/quire/v1/source.js";
+import { SourcePosition } from "../../domain/source.js";
+import { askSources } from "../../sources/ask-sources.js";
+import type { AskedSource } from "../../sources/asked-source.js";
+import type { SourceDeps } from "../../sources/deps.js";
+import type { ActiveSource, ShownHistory, SourceView } from "../../sources/source.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import type { CallLimits } from "../call-limits.js";
+import type { HistoryStage } from "../history/history.js";
+import type { ContextPlan } from "../plan/plan.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import {
+  type Ahead,
+  type GatheredBlock,
+  type GatheredSource,
+  nothingAhead,
+  sourceSection,
+} from "./gathered.js";
+import { keptCandidate, limitAnswer } from "./limit-answer.js";
+
+/** What of a resolved request it needs. */
+export type GatherInput = Pick<
+  ResolvedContext,
+  | "capsule"
+  | "derived"
+  | "modelName"
+  | "nowMs"
+  | "request"
+  | "role"
+  | "scale"
+  | "session"
+  | "sources"
+  | "task"
+  | "templates"
+  | "tenantId"
+>;
+
+export interface GatherDeps {
+  readonly counter: TokenCounter;
+  readonly sources: SourceDeps;
+}
+
+type Asked = Promise<AskedSource> | AskedSource;
+
+/** Sources that were asked, and those that are still to be. */
+export interface Gathering {
+  readonly view: SourceView;
+  readonly asked: ReadonlyMap<string, Asked>;
+  /** Asked when history is settled. */
+  readonly later: readonly ActiveSource[];
+  readonly ahead: readonly GatheredSource[];
+}
+
+/** More than a call may take. */
+const longestMs = 600_000;
+
+/** Asks all sources at once, but for those that must know what history shows. Undefined where there are none. */
+export function startGathering(
+  { sources: deps }: GatherDeps,
+  resolved: GatherInput,
+  plan: ContextPlan,
+  limits: CallLimits,
+): Gathering | undefined {
+  const { sources, request } = resolved;
+  // Without an event there is no current message that could show anything.
+  const wanted = request.event
+    ? sources
+    : sources.filter(({ rules }) => rules.position !== SourcePosition.CURRENT);
+  if (wanted.length === 0) return undefined;
+  const view = viewOf(resolved, plan);
+  const now = wanted.filter(({ source }) => !source.isAfterHistory);
+  const later = wanted.filter(({ source }) => source.isAfterHistory);
+  const answers = askSources(deps.calls, deps.timers, now, view, {
+    mostMs: timeLeftMs(limits.deadlineMs, longestMs),
+    signal: limits.signal,
+  });
+  const asked = new Map(now.map(({ source }, index) => [source.name, answers[index]!]));
+  return { view, asked, later, ahead: [] };
+}
+
+function viewOf(resolved: GatherInput, plan: ContextPlan): SourceView {
+  const { request, capsule, session, derived, templates } = resolved;
+  const { event } = request;
+  const texts = (event?.content ?? []).flatMap(({ content }) =>
+    content?.$case === "text" ? [content.value.text] : [],
+  );
+  return {
+    tenantId: resolved.tenantId,
+    sessionId: session.id,
+    sessionLabel: session.label,
+    headTurnId: session.headTurnId ?? "",
+    agent: capsule.name,
+    role: resolved.role,
+    task: resolved.task,
+    model: resolved.modelName,
+    eventText: texts.join("\n"),
+    identity: event?.identity ?? "",
+    platform: event?.platform ?? "",
+    permissions: request.permissionsGranted,
+    budgetTokens: plan.memoryLane,
+    recall: { limit: derived.recallLimit, threshold: derived.similarityThreshold },
+    nowMs: resolved.nowMs,
+    isDryRun: request.dryRun,
+    texts: templates.texts,
+    history: undefined,
+  };
+}
+
+/** What stands before history, awaited within the deadlines of its sources. */
+export async function gatherAhead(
+  deps: GatherDeps,
+  resolved: GatherInput,
+  gathering: Gathering | undefined,
+): Promise<{ readonly ahead: Ahead; readonly gathering: Gathering | undefined }> {
+  if (!gathering) return { ahead: nothingAhead, gathering };
+  const names = resolved.sources.flatMap(({ source, rules }) =>
+    rules.position === SourcePosition.CURRENT ? [] : [source.name],
+  );
+  const found = await Promise.all(
+    names.flatMap((name) => (gathering.asked.has(name) ? [gathered(deps, resolved, gathering, name)] : [])),
+  );
+  const sections = found
+    .filter(({ asked, blocks }) => asked.rules.position === SourcePosition.SYSTEM && blocks.length > 0)
+    .map(({ asked, blocks }) => ({
+      name: sourceSection(asked.source.name),
+      text: blocks.map(({ text }) => text).join("\n\n"),
+    }));
+  const examples = found
+    .filter(({ asked }) => asked.rules.position === SourcePosition.BEFORE_HISTORY)
+    .flatMap(({ blocks }) => blocks.flatMap(examplesOf));
+  return { ahead: { sections, examples }, gathering: { ...gathering, ahead: found } };
+}
+
+function examplesOf({ messages, text }: GatheredBlock) {
+  return messages.length > 0 ? messages : [{ role: "user" as const, text }];
+}
+
+/** What is for the current message, each source as soon as it is there; at the end all of them, by their place. */
+export async function* gatherRest(
+  deps: GatherDeps,
+  resolved: GatherInput,
+  gathering: Gathering | undefined,
+  history: HistoryStage,
+  limits: CallLimits,
+): AsyncGenerator<SourceReport, readonly GatheredSource[]> {
+  if (!gathering) return [];
+  for (const { report } of gathering.ahead) yield report;
+  const view = { ...gathering.view, history: shownIn(history) };
+  const late = askSources(deps.sources.calls, deps.sources.timers, gathering.later, view, {
+    mostMs: timeLeftMs(limits.deadlineMs, longestMs),
+    signal: limits.signal,
+  });
+  const asked = new Map([
+    ...gathering.asked,
+    ...gathering.later.map(({ source }, index) => [source.name, late[index]!] as const),
+  ]);
+  const known = new Map(gathering.ahead.map((each) => [each.asked.source.name, each]));
+  const open = new Map(
+    [...asked.keys()]
+      .filter((name) => !known.has(name))
+      .map((name) => [name, gathered(deps, resolved, { asked }, name)]),
+  );
+  while (open.size > 0) {
+    const next = await Promise.race(open.values());
+    const { name } = next.asked.source;
+    open.delete(name);
+    known.set(name, next);
+    yield next.report;
+  }
+  return resolved.sources.flatMap(({ source }) => known.get(source.name) ?? []);
+}
+
+function shownIn({ shown, layer }: HistoryStage): ShownHistory {
+  return {
+    turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
+    compactionId: layer.compactionId,
+  };
+}
+
+async function gathered(
+  { counter }: GatherDeps,
+  resolved: GatherInput,
+  { asked }: Pick<Gathering, "asked">,
+  name: string,
+): Promise<GatheredSource> {
+  const own = await asked.get(name)!;
+  const { suppressedBy } = own.rules;
+  const suppressor = suppressedBy === "" ? undefined : await asked.get(suppressedBy);
+  return limitAnswer(counter, resolved, own, suppressor);
+}
+
+/** What is said of sources before history, for the receipt. */
+export function aheadCandidates(sources: readonly GatheredSource[], hasLead: boolean) {
+  return sources
+    .filter(({ asked }) => asked.rules.position !== SourcePosition.CURRENT)
+    .flatMap(({ asked, blocks, dropped }) => [
+      ...blocks.map((block) => {
+        const { position } = asked.rules;
+        // A strict lane that is too small for all has no examples.
+        const isKept = position === SourcePosition.SYSTEM || hasLead;
+        return keptCandidate(position, block, isKept, isKept ? CandidateRule.NEVER_CUT : CandidateRule.LANE);
+      }),
+      ...dropped,
+    ]);
+}
+
+export function sourceInputs(sources: readonly GatheredSource[]): readonly InputHash[] {
+  return sources.flatMap(({ input }) => input ?? []);
+}

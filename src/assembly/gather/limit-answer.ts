@@ -1,0 +1,211 @@
+import {
+  CandidateRule,
+  type ContextCandidate,
+  type InputHash,
+  InputKind,
+} from "../../contract/gen/quire/v1/assembly.js";
+import { sha256 } from "../../domain/hash.js";
+import { type SourcePosition, SourceState } from "../../domain/source.js";
+import { type ModelTokens, sumOf } from "../../domain/token-units.js";
+import { scaled, unscaled } from "../../models/token-scale.js";
+import type { AskedSource } from "../../sources/asked-source.js";
+import type { SourceBlock } from "../../sources/source.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { sourceCandidate } from "../plan/candidates.js";
+import { cutMarker, truncateText } from "../plan/strict.js";
+import type { ResolvedContext } from "../resolve/resolve.js";
+import type { GatheredBlock, GatheredSource } from "./gathered.js";
+
+type LimitInput = Pick<ResolvedContext, "scale" | "templates">;
+
+/** What of an answer may be shown: not what another source says already, and no more than the source's own bounds allow. */
+export async function limitAnswer(
+  counter: TokenCounter,
+  resolved: LimitInput,
+  asked: AskedSource,
+  suppressor: AskedSource | undefined,
+): Promise<GatheredSource> {
+  const { source, rules } = asked;
+  const { blocks, isAllCovered, coveredTitles } = withoutCovered(asked, suppressor);
+  const counted = await countBlocks(counter, resolved, source.name, blocks, rules.priority);
+  const { kept, dropped } = await capBlocks(counter, resolved, asked, counted);
+  const position = rules.position;
+  const candidate = (title: string, tokens: number, rule: CandidateRule, detail = "") =>
+    sourceCandidate(position, { name: blockName(source.name, title), tokens, kept: false, rule, detail });
+  const state = isAllCovered ? SourceState.SUPPRESSED : asked.state;
+  const detail = coveredTitles.length > 0 ? `${rules.suppressedBy} covers it` : asked.detail;
+  const isMissing = state !== SourceState.OK && state !== SourceState.EMPTY && !isAllCovered;
+  return {
+    asked,
+    report: {
+      name: source.name,
+      state,
+      detail,
+      blocks: asked.answer.blocks.length,
+      tokens: sumOf(counted, ({ tokens }) => tokens),
+      elapsedUs: asked.elapsedUs,
+      cached: asked.isCached,
+      position,
+    },
+    blocks: kept,
+    dropped: [
+      ...(isMissing ? [candidate("", 0, CandidateRule.SOURCE_FAILED, detail)] : []),
+      ...coveredTitles.map((title) => candidate(title, 0, CandidateRule.SUPPRESSED, detail)),
+      ...dropped.map(({ title, tokens }) => candidate(title, tokens, CandidateRule.SOURCE_CAP)),
+    ],
+    input: inputOf(source.name, asked.answer.blocks),
+  };
+}
+
+export function blockName(source: string, title: string): string {
+  return title === "" ? `source ${source}` : `source ${source}: ${title}`;
+}
+
+/** Entities are the same whatever their case and the spaces around them. */
+export function entityKey(entity: string): string {
+  return entity.trim().toLowerCase();
+}
+
+interface Unsaid {
+  readonly blocks: readonly SourceBlock[];
+  readonly isAllCovered: boolean;
+  /** The blocks of which something was left out. */
+  readonly coveredTitles: readonly string[];
+}
+
+function withoutCovered({ answer }: AskedSource, suppressor: AskedSource | undefined): Unsaid {
+  const { blocks } = answer;
+  const covering = (suppressor?.answer.blocks ?? []).flatMap(({ entities }) => entities.map(entityKey));
+  if (blocks.length === 0 || covering.length === 0) return { blocks, isAllCovered: false, coveredTitles: [] };
+  const covered = new Set(covering);
+  const left = blocks.map((block) => uncovered(block, covered));
+  return {
+    blocks: left.filter((block) => block !== undefined),
+    isAllCovered: left.every((block) => block === undefined),
+    coveredTitles: blocks.filter((block, index) => left[index] !== block).map(({ title }) => title),
+  };
+}
+
+/** What is left of a block; undefined where nothing is. */
+function uncovered(block: SourceBlock, covered: ReadonlySet<string>): SourceBlock | undefined {
+  const { lines, entities, content } = block;
+  if (!lines) {
+    const isCovered = entities.length > 0 && entities.every((entity) => covered.has(entityKey(entity)));
+    return isCovered ? undefined : block;
+  }
+  const left = lines.filter(({ entity }) => !covered.has(entityKey(entity)));
+  if (left.length === lines.length) return block;
+  if (left.length === 0) return undefined;
+  const texts = (some: typeof lines) => some.map(({ text }) => `\n${text}`).join("");
+  const heading = content.slice(0, content.length - texts(lines).length);
+  return {
+    ...block,
+    lines: left,
+    content: heading + texts(left),
+    entities: left.map(({ entity }) => entity),
+  };
+}
+
+async function countBlocks(
+  counter: TokenCounter,
+  { scale }: LimitInput,
+  source: string,
+  blocks: readonly SourceBlock[],
+  priority: number,
+): Promise<(GatheredBlock & { readonly block: SourceBlock })[]> {
+  if (blocks.length === 0) return [];
+  const texts = blocks.map(framed);
+  const counts = await counter.countAll(texts, scale.vocabulary);
+  return blocks.map((block, index) => ({
+    block,
+    source,
+    title: block.title,
+    text: texts[index]!,
+    messages: block.messages ?? [],
+    tokens: scaled(scale, counts[index]!),
+    priority: block.priority ?? priority,
+    detail: block.detail ?? "",
+  }));
+}
+
+function framed({ content, frame }: SourceBlock): string {
+  return frame ? `${frame.open}${content}${frame.close}` : content;
+}
+
+interface Capped {
+  readonly kept: readonly GatheredBlock[];
+  readonly dropped: readonly GatheredBlock[];
+}
+
+/** The first blocks that are within the source's bounds. The one that is not is cut, if it is text and enough of it is left; those after it are left out. */
+async function capBlocks(
+  counter: TokenCounter,
+  resolved: LimitInput,
+  { rules }: AskedSource,
+  blocks: readonly (GatheredBlock & { readonly block: SourceBlock })[],
+): Promise<Capped> {
+  const kept: GatheredBlock[] = [];
+  let tokens: number = rules.maxTokens;
+  let chars = rules.maxChars;
+  for (const [index, { block, ...gathered }] of blocks.entries()) {
+    const isWhole = gathered.tokens <= tokens && gathered.text.length <= chars;
+    if (index < rules.maxItems && isWhole) {
+      kept.push(gathered);
+      tokens -= gathered.tokens;
+      chars -= gathered.text.length;
+      continue;
+    }
+    const cut =
+      index < rules.maxItems && gathered.messages.length === 0
+        ? await cutBlock(counter, resolved, block, tokens, chars)
+        : undefined;
+    if (cut)
+      kept.push({
+        ...gathered,
+        ...cut,
+        detail: [gathered.detail, "cut to its source's bounds"].filter(Boolean).join("; "),
+      });
+    return { kept, dropped: blocks.slice(cut ? index + 1 : index) };
+  }
+  return { kept, dropped: [] };
+}
+
+/** Less than this is not worth the lines around it. */
+const leastTokens = 16;
+
+async function cutBlock(
+  counter: TokenCounter,
+  resolved: LimitInput,
+  { content, frame }: SourceBlock,
+  tokens: number,
+  chars: number,
+): Promise<{ readonly text: string; readonly tokens: ModelTokens } | undefined> {
+  const { scale } = resolved;
+  const around = frame ? frame.open.length + frame.close.length : 0;
+  const mark = cutMarker(resolved);
+  const most = chars - around - mark.length;
+  if (most <= 0 || tokens < leastTokens) return undefined;
+  const aroundTokens = frame ? await counter.count(frame.open + frame.close, scale.vocabulary) : 0;
+  const room = unscaled(scale, tokens as ModelTokens) - aroundTokens;
+  const cut = await truncateText(counter, content.slice(0, most), room, scale.vocabulary, mark);
+  if (cut.length <= mark.length) return undefined;
+  const text = framed({ content: cut, frame, title: "", entities: [] });
+  const cost = scaled(scale, await counter.count(text, scale.vocabulary));
+  return cost <= tokens ? { text, tokens: cost } : undefined;
+}
+
+function inputOf(name: string, blocks: readonly SourceBlock[]): InputHash | undefined {
+  if (blocks.length === 0) return undefined;
+  const said = blocks.map(({ title, content, messages }) => [title, content, messages ?? []]);
+  return { kind: InputKind.SOURCE, name, version: 0, hash: sha256(Buffer.from(JSON.stringify(said))) };
+}
+
+export function keptCandidate(
+  position: SourcePosition,
+  block: GatheredBlock,
+  kept: boolean,
+  rule: CandidateRule,
+): ContextCandidate {
+  const { source, title, tokens, detail } = block;
+  return sourceCandidate(position, { name: blockName(source, title), tokens, kept, rule, detail });
+}
