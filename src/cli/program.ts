@@ -7,16 +7,22 @@ import { backupCommand } from "./commands/backup.js";
 import { cacheCommand } from "./commands/cache.js";
 import { capsuleCommand } from "./commands/capsule.js";
 import { compactCommand } from "./commands/compact.js";
+import { completionCommand } from "./commands/completion.js";
+import { deleteCommand } from "./commands/delete.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { exportCommand } from "./commands/export.js";
+import { forkCommand } from "./commands/fork.js";
 import { importCommand } from "./commands/import.js";
 import { memoryCommand } from "./commands/memory.js";
 import { modelsCommand } from "./commands/models.js";
 import { examples } from "./commands/options.js";
 import { receiptCommand } from "./commands/receipt.js";
+import { reindexCommand } from "./commands/reindex.js";
+import { searchCommand } from "./commands/search.js";
 import { serveCommand } from "./commands/serve.js";
 import { sessionsCommand } from "./commands/sessions.js";
+import { sourcesCommand } from "./commands/sources.js";
 import { turnsCommand } from "./commands/turns.js";
 import { validateCommand } from "./commands/validate.js";
 import { workspaceCommand } from "./commands/workspace.js";
@@ -43,10 +49,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     demoCommand(terminal),
     sessionsCommand(terminal),
     turnsCommand(terminal),
+    forkCommand(terminal),
+    deleteCommand(terminal),
     compactCommand(terminal),
     capsuleCommand(terminal),
     workspaceCommand(terminal),
     memoryCommand(terminal),
+    searchCommand(terminal),
+    sourcesCommand(terminal),
     assembleCommand(terminal),
     receiptCommand(terminal),
     cacheCommand(terminal),
@@ -55,7 +65,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
     importCommand(terminal),
     exportCommand(terminal),
     backupCommand(terminal),
+    reindexCommand(terminal),
     doctorCommand(terminal),
+    completionCommand(terminal),
   ];
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands, ...commands.flatMap((parent) => parent.commands)]) {

@@ -70,6 +70,8 @@ export const codes: Readonly<Record<Reason, Code>> = {
   SESSION_BUSY: Code.ABORTED,
   INTERRUPTED: Code.ABORTED,
   LEASE_LOST: Code.ABORTED,
+  SOURCE_NOT_FOUND: Code.NOT_FOUND,
+  SOURCE_ADDRESS_NOT_ALLOWED: Code.PERMISSION_DENIED,
 };
 
 const domain = "quire.v1";

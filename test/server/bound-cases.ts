@@ -85,13 +85,18 @@ const wrongCharacter = new Map([
   ["^[0-9]+$", "-1"],
   ["^[\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*$", "a:b"],
   ["^([\\p{L}\\p{N}_][\\p{L}\\p{N}_. -]*)?$", "a:b"],
+  // Names of sources.
+  ["^[a-z][a-z0-9_-]*$", "A"],
+  ["^([a-z][a-z0-9_-]*)?$", "A"],
 ]);
 
 /** A value that breaks each rule, by the rule's name in the contract. */
 function outOfBounds(rules: ValueRules): readonly (readonly [rule: string, value: () => unknown])[] {
   const { string: text, bytes, bool } = rules;
   const number = rules.double ?? rules.int32 ?? rules.uint32 ?? rules.uint64;
-  const step = rules.double ? 0.001 : 1;
+  // Of a large double, a small step is none.
+  const { gte = 0, lte = 0 } = rules.double ?? {};
+  const step = rules.double ? Math.max(0.001, Math.abs(gte) / 1e9, Math.abs(lte) / 1e9) : 1;
   const cases: (readonly [string, (() => unknown) | undefined])[] = [
     ["min_len", text?.minLen ? () => "x".repeat(text.minLen! - 1) : undefined],
     ["max_len", text?.maxLen !== undefined ? () => "\u{1F600}".repeat(text.maxLen! + 1) : undefined],

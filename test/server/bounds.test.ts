@@ -22,6 +22,7 @@ const services = [
   "CapsuleService",
   "WorkspaceService",
   "MemoryService",
+  "SourceService",
   "AssemblyService",
 ].map((name) => registry.getService(`quire.v1.${name}`)!);
 const seen = new Set<string>();

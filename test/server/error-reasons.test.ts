@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { status as Code } from "@grpc/grpc-js";
+import { status as Code, credentials, type ServiceError } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { packageRoot } from "../../src/config/package-root.js";
 import { ErrorReason } from "../../src/contract/gen/quire/v1/error_reason.js";
@@ -10,6 +10,7 @@ import { OnBusy, RecordTurnRequest, TurnScope } from "../../src/contract/gen/qui
 import { BodyFormat } from "../../src/contract/gen/quire/v1/rendering.js";
 import { ProviderResponse } from "../../src/contract/gen/quire/v1/response.js";
 import { TaskStatus } from "../../src/contract/gen/quire/v1/session.js";
+import { PutSourceRequest, SourceServiceClient } from "../../src/contract/gen/quire/v1/source_service.js";
 import type { Turn } from "../../src/contract/gen/quire/v1/turn.js";
 import { QuireError } from "../../src/errors/quire-error.js";
 import { type Reason, reasons } from "../../src/errors/reasons.js";
@@ -36,6 +37,7 @@ let server: TestServer;
 let ledger: LedgerCalls;
 let assembly: AssemblyCalls;
 let memory: MemoryCalls;
+let sourceClient: SourceServiceClient;
 let log: CapturedLog;
 
 beforeAll(async () => {
@@ -44,11 +46,13 @@ beforeAll(async () => {
   ledger = ledgerCalls(server.ledger);
   assembly = new AssemblyCalls(server);
   memory = memoryCalls(server.address);
+  sourceClient = new SourceServiceClient(server.address, credentials.createInsecure());
 });
 
 afterAll(async () => {
   assembly.close();
   memory.close();
+  sourceClient.close();
   await server.stop();
 });
 
@@ -97,6 +101,12 @@ function refused(
     return { error, before, after: await snapshot(ledger) };
   };
   return { ...expected, provoke };
+}
+
+function unary(call: (done: (error: ServiceError | null) => void) => unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    call((error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** A turn whose messages are refused. */
@@ -267,6 +277,20 @@ const cases: { readonly [Key in Reason]: Case } = {
     const { turn } = await ledger.beginTurn({ session, parentTurnId: head });
     return () => ledger.renewLease({ turnId: turn!.id });
   }),
+  SOURCE_NOT_FOUND: refused(
+    { metadata: { source: "nobody" } },
+    async () => () => unary((done) => sourceClient.getSource({ name: "nobody" }, done)),
+  ),
+  SOURCE_ADDRESS_NOT_ALLOWED: refused(
+    { metadata: { address: "10.0.0.7:7070" } },
+    async () => () =>
+      unary((done) =>
+        sourceClient.putSource(
+          PutSourceRequest.fromPartial({ source: { name: "far", endpoint: { address: "10.0.0.7:7070" } } }),
+          done,
+        ),
+      ),
+  ),
   NO_TASK: refused(
     { metadata: { session: expect.any(String) } },
     async ({ session }) =>

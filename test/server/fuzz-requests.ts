@@ -6,6 +6,7 @@ import { SessionDefaults, TaskStatus } from "../../src/contract/gen/quire/v1/ses
 import { TurnStatus } from "../../src/contract/gen/quire/v1/turn.js";
 import { onePartOfEach, said } from "../ledger/message-parts.js";
 import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { type MemoryMethod, memoryMethods, memoryRequest } from "./fuzz-memory.js";
 
 /** A seeded source of choices. */
 export class Random {
@@ -37,8 +38,10 @@ export interface FuzzScene {
   readonly planToken: string;
 }
 
+type LedgerMethod = keyof typeof wire.LedgerServiceService;
+
 export interface FuzzRequest {
-  readonly method: keyof typeof wire.LedgerServiceService;
+  readonly method: LedgerMethod | MemoryMethod;
   readonly kind: string;
   readonly bytes: Buffer;
 }
@@ -60,7 +63,7 @@ const defaults = SessionDefaults.fromPartial({
 
 /** For each method a request that is right, so that what is done to it meets all of the code behind. */
 const right: {
-  readonly [Method in FuzzRequest["method"]]: (scene: FuzzScene, random: Random) => Uint8Array;
+  readonly [Method in LedgerMethod]: (scene: FuzzScene, random: Random) => Uint8Array;
 } = {
   createSession: ({ session, headTurnId }, random) =>
     wire.CreateSessionRequest.encode(
@@ -206,7 +209,13 @@ function everyPart(): Message[] {
   return [said(MessageRole.USER, text!, image!, file!, opaque!)];
 }
 
-export const methods = Object.keys(right) as FuzzRequest["method"][];
+export const methods = [...(Object.keys(right) as LedgerMethod[]), ...memoryMethods];
+
+function rightRequest(method: FuzzRequest["method"], scene: FuzzScene, random: Random): Uint8Array {
+  return Object.hasOwn(right, method)
+    ? right[method as LedgerMethod](scene, random)
+    : memoryRequest(method as MemoryMethod, random);
+}
 
 type Malformation = (random: Random, base: Buffer) => Buffer;
 
@@ -369,7 +378,11 @@ export const kinds = Object.keys(malformations);
 export function fuzzRequest(random: Random, scene: FuzzScene, index: number): FuzzRequest {
   const method = methods[index % methods.length]!;
   const kind = kinds[Math.floor(index / methods.length) % kinds.length]!;
-  return { method, kind, bytes: malformations[kind]!(random, Buffer.from(right[method](scene, random))) };
+  return {
+    method,
+    kind,
+    bytes: malformations[kind]!(random, Buffer.from(rightRequest(method, scene, random))),
+  };
 }
 
 /** Requests of millions of empty elements, as large as the server reads: what they decode to is larger than memory. */

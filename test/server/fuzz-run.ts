@@ -2,6 +2,7 @@ import { type Client, status as Code, Metadata, type ServiceError } from "@grpc/
 import type { PlanSeal } from "../../src/compaction/jobs/plan-seal.js";
 import { CompactionPlan } from "../../src/contract/gen/quire/v1/compaction.js";
 import { LedgerServiceService } from "../../src/contract/gen/quire/v1/ledger_service.js";
+import { MemoryServiceService } from "../../src/contract/gen/quire/v1/memory_service.js";
 import { reasons } from "../../src/errors/reasons.js";
 import { codes } from "../../src/server/status.js";
 import { openDatabase } from "../../src/storage/driver/database-sync.js";
@@ -28,6 +29,7 @@ const expectedCodes = new Set([
   Code.ALREADY_EXISTS,
   Code.ABORTED,
   Code.FAILED_PRECONDITION,
+  Code.PERMISSION_DENIED,
 ]);
 
 /** Sends so many malformed requests, some at a time, and says how they ended. */
@@ -76,7 +78,7 @@ export async function send(
   request: FuzzRequest,
   ended: Record<string, number> = {},
 ): Promise<string | undefined> {
-  const { path, responseStream } = LedgerServiceService[request.method];
+  const { path, responseStream } = { ...LedgerServiceService, ...MemoryServiceService }[request.method];
   const options = { deadline: Date.now() + deadlineMs };
   const error = await new Promise<ServiceError | undefined>((resolve) => {
     if (!responseStream) {

@@ -75,7 +75,7 @@ describe.each(writes)("the key of %s", (_, method) => {
 test("the contract has the methods, maps and fields that these rules are about", () => {
   const all = writes.flatMap(([, method]) => pathsIn(method.input));
   const ends = shown(all.filter((path) => path.at(-1)!.fieldKind === "map"));
-  expect(writes).toHaveLength(33);
+  expect(writes).toHaveLength(39);
   expect(ends).toEqual(expect.arrayContaining(["set_metadata", "messages.injected.event.metadata"]));
   expect(shown(all.filter((path) => path.some(isSetByServer)))).toEqual(
     expect.arrayContaining(["messages.id", "result.calls", "result.messages.index", "toolset.version"]),

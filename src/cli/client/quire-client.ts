@@ -21,6 +21,7 @@ export type Ledger = CallsOf<Services["ledger"], ClientCallOptions>;
 export type Capsules = CallsOf<Services["capsules"], ClientCallOptions>;
 export type Workspaces = CallsOf<Services["workspaces"], ClientCallOptions>;
 export type Memory = CallsOf<Services["memory"], ClientCallOptions>;
+export type Sources = CallsOf<Services["sources"], ClientCallOptions>;
 export type Assembly = CallsOf<Services["assembly"], ClientCallOptions>;
 
 const defaultTimeoutMs = 60_000;
@@ -32,10 +33,11 @@ export class QuireClient {
   readonly capsules: Capsules;
   readonly workspaces: Workspaces;
   readonly memory: Memory;
+  readonly sources: Sources;
   readonly assembly: Assembly;
   private readonly client: Client;
 
-  constructor({ address, authorities }: ClientOptions) {
+  constructor({ address, authorities }: Pick<ClientOptions, "address" | "authorities">) {
     this.address = address;
     const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();
     this.client = new Client(address, channel, { "grpc.max_receive_message_length": -1 });
@@ -43,6 +45,7 @@ export class QuireClient {
     this.capsules = this.bind(services.capsules);
     this.workspaces = this.bind(services.workspaces);
     this.memory = this.bind(services.memory);
+    this.sources = this.bind(services.sources);
     this.assembly = this.bind(services.assembly);
   }
 

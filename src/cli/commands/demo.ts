@@ -2,19 +2,24 @@ import { Command } from "commander";
 import { clientOptions, defaultAddress } from "../../config/client-options.js";
 import { withClient } from "../client/with-client.js";
 import { toolset } from "../demo/agent.js";
-import { type DemoServer, findOrStartServer } from "../demo/demo-server.js";
+import { type DemoServer, findOrStartServer, startOwn } from "../demo/demo-server.js";
 import { type DemoResult, runDemo } from "../demo/run-demo.js";
 import { printLine, say, type Terminal } from "../terminal/terminal.js";
 import { addAddressFlags, examples, type ServerFlags } from "./options.js";
 
+interface DemoFlags extends ServerFlags {
+  readonly own?: boolean;
+}
+
 export function demoCommand(terminal: Terminal): Command {
   const command = new Command("demo")
     .description("seed a small agent and show, step by step, how its contexts are made")
-    .addHelpText("after", examples("quire demo", "quire demo --address 127.0.0.1:50051"));
-  return addAddressFlags(command).action(async (flags: ServerFlags) => {
-    const server = await findOrStartServer(flags);
+    .option("--own", "on a server of its own, whether or not one runs")
+    .addHelpText("after", examples("quire demo", "quire demo --own", "quire demo --address 127.0.0.1:50051"));
+  return addAddressFlags(command).action(async (flags: DemoFlags) => {
+    const server = flags.own ? await startOwn() : await findOrStartServer(flags);
     try {
-      await demo(terminal, server, clientOptions(flags).address);
+      await demo(terminal, server, flags.own ? "" : clientOptions(flags).address);
     } finally {
       await server.stop();
     }
@@ -23,7 +28,7 @@ export function demoCommand(terminal: Terminal): Command {
 
 async function demo(terminal: Terminal, server: DemoServer, asked: string): Promise<void> {
   const where = server.isOwn
-    ? `no Quire server answers at ${asked}: this demo runs on one of its own, with a database that is removed afterwards`
+    ? `${asked === "" ? "" : `no Quire server answers at ${asked}: `}this demo runs on a server of its own, with a database that is removed afterwards`
     : `this demo runs on the server at ${asked}, and leaves its data there`;
   say(terminal, `${where}\n`);
   const name = demoName(new Date());

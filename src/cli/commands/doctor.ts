@@ -7,7 +7,7 @@ import type { Config } from "../../config/options.js";
 import { packageRoot } from "../../config/package-root.js";
 import { sqlitePath } from "../../storage/sqlite-path.js";
 import { CliError } from "../cli-error.js";
-import { checkAddress } from "../doctor/address.js";
+import { checkAddress, checkServer } from "../doctor/address.js";
 import { checkBuild } from "../doctor/build.js";
 import { type Check, fail, ok } from "../doctor/check.js";
 import { checkDataFolder, existingFolder } from "../doctor/data-folder.js";
@@ -36,7 +36,8 @@ export function doctorCommand(terminal: Terminal): Command {
     .addHelpText(
       "after",
       `${examples("quire doctor", "quire doctor --database postgresql://me@db/quire")}
-It changes nothing. Exit code 1 when something would keep the server from running.
+It changes nothing. With --address (or QUIRE_ADDRESS) it asks for that server; without, whether one can be started.
+Exit code 1 when something would keep the server from running.
 `,
     );
   return addServerFlags(addConfigFlags(command)).action(async (flags: DoctorFlags) => {
@@ -54,8 +55,7 @@ It changes nothing. Exit code 1 when something would keep the server from runnin
 
 async function runChecks(flags: DoctorFlags): Promise<readonly Check[]> {
   const { config, check } = configuration(flags);
-  const { address, authorities } = clientOptions(flags);
-  const addresses = flags.address ? [address] : config.listen;
+  const { address, authorities, isAsked } = clientOptions(flags);
   const embedded = config.database.startsWith("file:");
   const path = sqlitePath(config.database);
   const folder = embedded ? dirname(path) : packageRoot;
@@ -67,7 +67,9 @@ async function runChecks(flags: DoctorFlags): Promise<readonly Check[]> {
     ...(embedded
       ? [...(await checkDataFolder(folder)), await checkDatabaseFile(path)]
       : [await checkPostgres(config.database)]),
-    ...(await Promise.all(addresses.map((each) => checkAddress(each, authorities)))),
+    ...(isAsked
+      ? [await checkServer(address, authorities)]
+      : await Promise.all(config.listen.map((each) => checkAddress(each, authorities)))),
     ...(await checkToolchains(packageRoot)),
   ];
 }

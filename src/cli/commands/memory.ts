@@ -17,7 +17,7 @@ import { configureCommand, deleteCommand } from "../memory/configure-commands.js
 import { blockPermissions, readOwner, shortName } from "../memory/names.js";
 import { appendCommand, setCommand } from "../memory/write-commands.js";
 import { type ListLook, printList } from "../terminal/list.js";
-import { localTime, oneLine, printable } from "../terminal/printable.js";
+import { localTime, oneLine, printable, rounded } from "../terminal/printable.js";
 import { printJson, printLine, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber } from "./options.js";
 
@@ -73,9 +73,9 @@ const blockLook: ListLook<Block> = {
     `${shortName(block.type, "BLOCK_TYPE_")}${block.pinned ? ", pinned" : ""}`,
     shortName(block.permission, "BLOCK_PERMISSION_"),
     String(block.revision),
-    String(block.chars),
-    String(block.charLimit),
-    String(block.o200kTokens),
+    rounded(block.chars),
+    rounded(block.charLimit),
+    rounded(block.o200kTokens),
     localTime(block.updateTime),
   ],
   none: "there are no blocks",

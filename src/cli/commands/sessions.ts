@@ -5,7 +5,7 @@ import { sessionJson } from "../../contract/proto-json.js";
 import { readPages } from "../client/read-pages.js";
 import { withClient } from "../client/with-client.js";
 import { type ListLook, printList } from "../terminal/list.js";
-import { localTime, oneLine } from "../terminal/printable.js";
+import { localTime, oneLine, rounded } from "../terminal/printable.js";
 import type { Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
 
@@ -68,7 +68,7 @@ function row({ label, depth, headTurnId, updateTime, subAgent, defaults }: Sessi
   const task = subAgent ? `${status}: ${subAgent.task}` : "";
   return [
     oneLine(label, 60),
-    String(depth),
+    rounded(depth),
     headTurnId || "-",
     localTime(updateTime),
     oneLine(agentOf(defaults), 60),

@@ -9,7 +9,7 @@ import type { Ledger } from "../client/quire-client.js";
 import { readPages } from "../client/read-pages.js";
 import { withClient } from "../client/with-client.js";
 import { messageText } from "../terminal/message-text.js";
-import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
+import { counted, localTime, oneLine, printable, rounded } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
 import { addServerFlags, examples, positiveNumber, type ServerFlags } from "./options.js";
@@ -25,19 +25,20 @@ export function turnsCommand(terminal: Terminal): Command {
     .description("list the turns of a session's thread, the newest first")
     .argument("<session>", "its label, id or alias")
     .option("--all", "every turn written through the session: open and failed ones and branches, too")
-    .option("--messages", "with what was said")
+    .option("--messages", "what was said, in the order in which it was said")
     .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addHelpText("after", examples("quire turns support-42", "quire turns support-42 --messages --limit 1"));
   return addServerFlags(command).action((session: string, flags: TurnsFlags) =>
     withClient(flags, async ({ ledger }) => {
       const { entries, more } = await readTurns(ledger, session, flags);
-      if (flags.messages) await printMessages(terminal, ledger, entries, flags.json === true);
+      // A transcript is read from its beginning, a list from its newest entry.
+      if (flags.messages) await printMessages(terminal, ledger, entries.toReversed(), flags.json === true);
       else if (flags.json) for (const entry of entries) printJson(terminal, entryJson(entry));
       else if (entries.length > 0)
         printLine(terminal, table(columns, entries.map(row), ["DEPTH", "MESSAGES", "TOKENS"]));
       if (flags.json) return;
       if (entries.length === 0) say(terminal, "the session has no turns");
-      if (more) say(terminal, "there are more: --limit <n>");
+      if (more) say(terminal, `there are ${flags.messages ? "earlier ones" : "more"}: --limit <n>`);
     }),
   );
 }
@@ -71,15 +72,15 @@ function row(entry: Entry): readonly string[] {
   if ("compaction" in entry) {
     const { id, depth, summaryTokens, model, summarizer, applyTime } = entry.compaction;
     const maker = oneLine(model || summarizer, 40) || "-";
-    return [id, "compaction", String(depth), "-", String(summaryTokens), maker, localTime(applyTime)];
+    return [id, "compaction", rounded(depth), "-", rounded(summaryTokens), maker, localTime(applyTime)];
   }
   const { turn } = entry;
   return [
     turn.id,
     statusOf(turn),
-    String(turn.depth),
-    String(turn.messageCount),
-    String(turn.o200kTokens + turn.contextO200kTokens),
+    rounded(turn.depth),
+    rounded(turn.messageCount),
+    rounded(turn.o200kTokens + turn.contextO200kTokens),
     oneLine(turn.details?.model ?? "", 40) || "-",
     localTime(turn.completeTime ?? turn.createTime),
   ];

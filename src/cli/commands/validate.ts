@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Argument, Command } from "commander";
 import type { BodyProblem } from "../../contract/gen/quire/v1/rendering.js";
+import { validateBodyBytes } from "../../rendering/render.js";
 import { type BodyFormatName, bodyFormatNames, bodyFormats } from "../assemble/body-formats.js";
 import { CliError } from "../cli-error.js";
 import { withClient } from "../client/with-client.js";
@@ -21,19 +22,30 @@ export function validateCommand(terminal: Terminal): Command {
         "quire validate anthropic body.json",
         "quire assemble support-42 --capsule helper --message hi --render gemini | quire validate gemini",
       )}
+It needs no server: the rules are in the command. --address asks a server for its own.
 Exit code 1 when a rule is broken.
 `,
     );
   return addServerFlags(command).action(async (format: BodyFormatName, file: string, flags: ServerFlags) => {
     const body = await readBody(file);
-    const { problems } = await withClient(flags, ({ assembly }) =>
-      assembly.validateBody({ format: bodyFormats[format], body }),
-    );
+    const problems = await problemsOf(format, body, flags);
     if (flags.json) printJson(terminal, { ok: problems.length === 0, format, problems });
     else if (problems.length > 0) printLine(terminal, table(["RULE", "PATH", "MESSAGE"], problems.map(row)));
     else printLine(terminal, `fine: ${counted(body.length, "byte")} that ${format} takes`);
     if (problems.length > 0) throw new CliError(`the body breaks ${counted(problems.length, "rule")}`);
   });
+}
+
+async function problemsOf(
+  format: BodyFormatName,
+  body: Buffer,
+  flags: ServerFlags,
+): Promise<readonly BodyProblem[]> {
+  if (flags.address === undefined) return validateBodyBytes({ format, bytes: body });
+  return withClient(
+    flags,
+    async ({ assembly }) => (await assembly.validateBody({ format: bodyFormats[format], body })).problems,
+  );
 }
 
 async function readBody(file: string): Promise<Buffer> {

@@ -7,7 +7,7 @@ import { readPages } from "../client/read-pages.js";
 import { withClient } from "../client/with-client.js";
 import { reportError } from "../report-error.js";
 import { type ListLook, printList } from "../terminal/list.js";
-import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
+import { counted, localTime, oneLine, printable, rounded } from "../terminal/printable.js";
 import { table } from "../terminal/table.js";
 import { printJson, printLine, say, type Terminal } from "../terminal/terminal.js";
 import { isChanged, kindName, type PushReport, pushFolder } from "../workspace/push-folder.js";
@@ -80,7 +80,7 @@ function printPush(terminal: Terminal, report: PushReport, { json }: PushFlags):
     printable(path),
     kind,
     String(version),
-    String(tokens),
+    rounded(tokens),
     change,
   ]);
   const columns = ["DOCUMENT", "KIND", "VERSION", "TOKENS", "CHANGE"];
@@ -127,8 +127,8 @@ function printWorkspace(terminal: Terminal, workspace: Workspace): void {
     printable(path),
     kindName(kind),
     String(version),
-    String(sizeBytes),
-    String(o200kTokens),
+    rounded(sizeBytes),
+    rounded(o200kTokens),
     localTime(updateTime),
   ]);
   const columns = ["DOCUMENT", "KIND", "VERSION", "BYTES", "TOKENS", "UPDATED"];

@@ -19,12 +19,17 @@ export interface DemoServer {
 }
 
 export async function findOrStartServer(flags: ServerFlags): Promise<DemoServer> {
-  const { address, authorities } = clientOptions(flags);
+  const { address, authorities, isAsked } = clientOptions(flags);
   if (await health(address, authorities)) return { flags, isOwn: false, stop: async () => undefined };
+  // Who names a server wants that one, and not a demo somewhere else.
+  if (isAsked)
+    throw new CliError(`no Quire server answers at ${address}`, {
+      hints: ["quire demo --own runs on a server of its own"],
+    });
   return startOwn();
 }
 
-async function startOwn(): Promise<DemoServer> {
+export async function startOwn(): Promise<DemoServer> {
   const folder = await mkdtemp(join(tmpdir(), "quire-demo-")).catch((error: unknown) => {
     const why = `no folder for the demo can be made in ${tmpdir()} (${systemWords(error)})`;
     throw new CliError(`${why}; set TMPDIR to another folder`, { cause: error });

@@ -22,6 +22,17 @@ export async function checkAddress(address: string, authorities: Buffer | undefi
   return fail(name, "taken by something that does not answer as Quire", hint);
 }
 
+/** Whether the server that somebody named is there. */
+export async function checkServer(address: string, authorities: Buffer | undefined): Promise<Check> {
+  const name = `Server ${address}`;
+  if ((await health(address, authorities)) === "") {
+    const hint =
+      "start one there, or name another: --address <host:port>; a TLS server needs --tls-ca <file>";
+    return fail(name, "no Quire server answers there", hint);
+  }
+  return ok(name, "a Quire server answers");
+}
+
 /** The answer of the standard health service; empty when there is none. */
 export function health(address: string, authorities: Buffer | undefined): Promise<string> {
   const channel = authorities ? credentials.createSsl(authorities) : credentials.createInsecure();

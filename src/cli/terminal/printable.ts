@@ -33,6 +33,22 @@ export function localTime(time: Date | undefined): string {
   return local.toISOString().slice(0, 19).replace("T", " ");
 }
 
+const units = [
+  { from: 1e9, letter: "G" },
+  { from: 1e6, letter: "M" },
+  { from: 1e3, letter: "k" },
+] as const;
+
+/** A figure for a table, where three digits are enough: 999, 9,876, 12.3k, 1.05M. `--json` has it exactly. */
+export function rounded(value: number): string {
+  if (Math.abs(value) < 10_000) return value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  const short = (from: number) => Number((value / from).toPrecision(3));
+  // What would be 1,000 of a unit is 1 of the next.
+  const at = units.findIndex(({ from }) => Math.abs(Number(value.toPrecision(3))) >= from);
+  const { from, letter } = units[at]!;
+  return `${short(from)}${letter}`;
+}
+
 /** 1 turn, 2 turns. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;

@@ -49,9 +49,11 @@ export async function* assembleResponses(
         break;
       }
       case "system": {
-        const { bytes, hash, tokens, sections } = event.system;
+        const { bytes, hash, tokens, sections, lead } = event.system;
         const reused = have?.systemHash.equals(hash) ?? false;
-        const rest = wireBytes(SystemLayer, { text: "", sections: [...sections], hash, tokens, reused });
+        const leadMessages = reused ? [] : [...lead.messages];
+        const layer = { text: "", sections: [...sections], hash, tokens, reused, leadMessages };
+        const rest = wireBytes(SystemLayer, layer);
         const text = reused || bytes.length === 0 ? [] : nested(textField, [bytes]);
         yield nested(systemField, [...text, rest]);
         break;
@@ -66,6 +68,9 @@ export async function* assembleResponses(
         break;
       case "history":
         yield* historyBatches(event.history, request.bodyOnly);
+        break;
+      case "source":
+        yield { event: { $case: "source", value: event.report } };
         break;
       case "current": {
         const { message, hash, tokens, truncated } = event.current;

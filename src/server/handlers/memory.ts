@@ -14,11 +14,13 @@ import { syncBlock } from "../../memory/sync/sync-block.js";
 import { executeTool } from "../../memory/tools/execute-tool.js";
 import { memoryTools } from "../../memory/tools/memory-tools.js";
 import { watchBlocks } from "../../memory/watch/watch-blocks.js";
+import type { RecallDeps } from "../../recall/deps.js";
 import { paged } from "../paged.js";
 import { type Service, service } from "../service.js";
+import { searchMemory } from "./search.js";
 
 /** MemoryService: each RPC is one command on memory. */
-export function memoryService(memory: MemoryDeps): Service<MemoryServiceDefinition> {
+export function memoryService(memory: MemoryDeps, recall: RecallDeps): Service<MemoryServiceDefinition> {
   return service(
     MemoryServiceDefinition,
     {
@@ -43,6 +45,7 @@ export function memoryService(memory: MemoryDeps): Service<MemoryServiceDefiniti
       insertArchival: (request, { key, signal }) => insertArchival(memory, key, request, signal),
       listArchival: (request, { tenantId }) => listArchival(memory, tenantId, paged(request)),
       deleteArchival: (request, { key }) => deleteArchival(memory, key, request),
+      search: (request, { tenantId, signal }) => searchMemory(recall, tenantId, request, signal),
     },
     { endless: ["watchBlocks"] },
   );

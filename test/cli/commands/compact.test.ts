@@ -79,9 +79,9 @@ describe("quire compact", () => {
 
   it("asks the summarizers that it is given, in order, and says which could not be used", async () => {
     const { out } = await quire(
-      ...["compact", await seeded("asked"), "--summarizer", "local", "--summarizer", "openai"],
+      ...["compact", await seeded("asked"), "--summarizer", "anthropic", "--summarizer", "openai"],
     );
-    expect(out).toMatch(/^not used +local: is not configured on this server$/m);
+    expect(out).toMatch(/^not used +anthropic: is not configured on this server$/m);
     expect(out).toMatch(/^made by +openai \(openai gpt-small\), 640 tokens read and 12 written$/m);
     expect(out).toContain("They asked for 8 things: c1, c2, c3.");
     expect(out).not.toContain("\u001b");

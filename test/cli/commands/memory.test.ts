@@ -31,7 +31,7 @@ describe("quire memory", () => {
     expect((await memory("show", "entropy", "notes")).out).toBe(
       '<block:notes permission="ReadWrite">\nHello\nCall Ada.\n</block:notes>\n',
     );
-    expect((await memory("ls", "entropy")).out).toMatch(/^entropy +notes +core +read-write +2 +15 +20000 +/m);
+    expect((await memory("ls", "entropy")).out).toMatch(/^entropy +notes +core +read-write +2 +15 +20k +/m);
     const [block] = jsonLines((await memory("show", "entropy", "notes", "--json")).out);
     expect(block).toMatchObject({ label: "notes", revision: 2, contentJson: '"Hello\\nCall Ada."' });
   });

@@ -197,7 +197,7 @@ describe("quire doctor", () => {
       server.config.database,
     );
     expect(code).toBe(0);
-    expect(status(out, "Address")).toMatchObject({ status: "ok", found: "a Quire server answers" });
+    expect(status(out, "Server")).toMatchObject({ status: "ok", found: "a Quire server answers" });
     for (const name of ["Node", "Build", "SQLite", "SQLite FTS5", "SQLite WAL", "Data folder", "Database"]) {
       expect(status(out, name)?.status).toMatch(/ok|warn/);
     }

@@ -179,7 +179,7 @@ describe.skipIf(!canMount)("a disk", () => {
     const copy = join(disk, "copy.db");
     const commands = [
       quireCommand("backup", copy, "--database", `file:${ready}`),
-      ["env", `TMPDIR=${disk}`, ...quireCommand("demo", "--address", "127.0.0.1:1")],
+      ["env", `TMPDIR=${disk}`, ...quireCommand("demo", "--own")],
     ];
     for (const command of commands) {
       const run = await spawnProcess(withSmallDisk(disk, filled, command)).done;
