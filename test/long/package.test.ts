@@ -77,7 +77,9 @@ describe("the package in an empty folder", () => {
       server.kill("SIGKILL");
       await exited;
     });
-    const [line] = (await once(server.stdout, "data")) as [Buffer];
+    const ended = exited.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)));
+    ended.catch(() => undefined);
+    const [line] = (await Promise.race([once(server.stdout, "data"), ended])) as [Buffer];
     const { addresses } = JSON.parse(line.toString()) as { addresses: string[] };
     const { stdout } = await inApp(quire, "demo", "--address", addresses[0]!);
     expect(stdout).toContain("What was said");

@@ -52,3 +52,9 @@ function withoutMarks(value: Json): Json {
   const fields = Object.entries(value).filter(([key]) => key !== "prompt_cache_breakpoint");
   return Object.fromEntries(fields.map(([key, field]) => [key, withoutMarks(field)]));
 }
+
+/** The words of a content, in any of its forms. */
+export function textOf(content: Json): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content.map(({ text = "" }: Json) => text).join("\n");
+}

@@ -6,17 +6,10 @@ import {
   openaiError,
   openaiTooLong,
   plainPieces,
+  textOf,
 } from "./openai.js";
-import {
-  type Api,
-  type FakeProvider,
-  type Json,
-  onlyFields,
-  require,
-  startProvider,
-  tokensOf,
-} from "./provider.js";
-import { Issued, nextStep } from "./script.js";
+import { type Api, type Json, onlyFields, require, tokensOf } from "./provider.js";
+import { Issued } from "./script.js";
 
 const messageFields: Readonly<Record<string, string>> = {
   system: "role content name",
@@ -27,13 +20,14 @@ const messageFields: Readonly<Record<string, string>> = {
 };
 
 /** Chat Completions, for a model that reasons. */
-export async function startOpenaiChat(): Promise<FakeProvider> {
+export function openaiChatApi(): Api {
   const issued = new Issued((message) =>
     message.role === "assistant" ? message.tool_calls?.[0]?.id : undefined,
   );
   const api: Api = {
     name: "openai-chat",
     path: "/v1/chat/completions",
+    paths: /^\/v1\/chat\/completions$/,
     check(body) {
       checkModel(body);
       require(body.max_tokens ===
@@ -41,7 +35,7 @@ export async function startOpenaiChat(): Promise<FakeProvider> {
       onlyFields(
         body,
         `model messages tools tool_choice reasoning_effort max_completion_tokens prompt_cache_key prompt_cache_options
-        parallel_tool_calls metadata store`,
+        parallel_tool_calls metadata store stream stream_options`,
         "",
       );
       require(body.tools === undefined || body.tools.length > 0, "Invalid 'tools': empty array");
@@ -53,13 +47,13 @@ export async function startOpenaiChat(): Promise<FakeProvider> {
       issued.check(body.messages);
     },
     pieces: (body) => plainPieces([...(body.tools ?? []), ...body.messages]),
-    answer(body, number, tokens) {
-      const isAfterResults = body.messages.at(-1).role === "tool";
-      const step = nextStep(
-        number,
-        isAfterResults,
-        (body.tools ?? []).map((tool: Json) => tool.function.name),
-      );
+    reads: (body) => ({
+      said: body.messages.flatMap(({ role, content }: Json) =>
+        ["user", "assistant", "tool"].includes(role) ? [{ role, text: textOf(content) }] : [],
+      ),
+      tools: (body.tools ?? []).map((tool: Json) => tool.function.name),
+    }),
+    answer({ body, number, tokens }, step) {
       const toolCalls = step.calls.map(({ name, input }, at) => ({
         id: `call_c${number}_${at}`,
         type: "function",
@@ -91,7 +85,7 @@ export async function startOpenaiChat(): Promise<FakeProvider> {
     tooLong: openaiTooLong,
     error: openaiError,
   };
-  return startProvider(api);
+  return api;
 }
 
 function checkMessages(messages: Json): void {

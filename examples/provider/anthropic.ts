@@ -1,15 +1,5 @@
-import {
-  type Api,
-  type FakeProvider,
-  type Json,
-  onlyFields,
-  Refused,
-  require,
-  signed,
-  startProvider,
-  tokensOf,
-} from "./provider.js";
-import { Issued, nextStep } from "./script.js";
+import { type Api, type Json, onlyFields, Refused, require, signed, tokensOf } from "./provider.js";
+import { Issued } from "./script.js";
 
 const blockFields: Readonly<Record<string, string>> = {
   text: "type text citations cache_control",
@@ -26,13 +16,14 @@ const places: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The Messages API, as a current Claude model has it. */
-export async function startAnthropic(): Promise<FakeProvider> {
+export function anthropicApi(): Api {
   const issued = new Issued((block) =>
     block.type === "tool_use" ? block.id : block.type === "thinking" ? block.signature : undefined,
   );
   const api: Api = {
     name: "anthropic",
     path: "/v1/messages",
+    paths: /^\/v1\/messages$/,
     check(body) {
       checkTop(body);
       checkTools(body);
@@ -50,15 +41,14 @@ export async function startAnthropic(): Promise<FakeProvider> {
         return { text: JSON.stringify(rest), isMarked: cache_control !== undefined };
       });
     },
-    answer(body, number, tokens) {
-      const last = body.messages.at(-1).content;
-      const isAfterResults = last.some((block: Json) => block.type === "tool_result");
-      const mayCall = body.tool_choice?.type !== "none";
-      const step = nextStep(
-        number,
-        isAfterResults,
-        mayCall ? (body.tools ?? []).map((tool: Json) => tool.name) : [],
-      );
+    reads: (body) => ({
+      said: body.messages.flatMap(({ role, content }: Json) =>
+        content.flatMap((block: Json) => saidIn(role, block)),
+      ),
+      // A model that may call nothing calls nothing.
+      tools: body.tool_choice?.type === "none" ? [] : (body.tools ?? []).map((tool: Json) => tool.name),
+    }),
+    answer({ body, number, tokens }, step) {
       const content: Json[] = [];
       if (body.thinking && body.thinking.type !== "disabled") {
         content.push({
@@ -102,7 +92,15 @@ export async function startAnthropic(): Promise<FakeProvider> {
       ),
     error: ({ message, code }) => ({ type: "error", error: { type: code, message } }),
   };
-  return startProvider(api);
+  return api;
+}
+
+function saidIn(role: Json, block: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
+  if (block.type === "text") return [{ role, text: block.text }];
+  if (block.type !== "tool_result") return block.type === "tool_use" ? [{ role, text: "" }] : [];
+  const { content } = block;
+  const texts = typeof content === "string" ? [content] : (content ?? []).map(({ text = "" }: Json) => text);
+  return [{ role: "tool", text: texts.join("\n") }];
 }
 
 function checkTop(body: Json): void {

@@ -1,29 +1,20 @@
-import {
-  type Api,
-  type FakeProvider,
-  type Json,
-  onlyFields,
-  Refused,
-  require,
-  signed,
-  startProvider,
-  tokensOf,
-} from "./provider.js";
-import { Issued, nextStep } from "./script.js";
+import { type Api, type Json, onlyFields, Refused, require, signed, tokensOf } from "./provider.js";
+import { Issued } from "./script.js";
 
 const partFields = "text thought thoughtSignature functionCall functionResponse inlineData fileData";
 /** What may stand in place of a signature on a call that another model made. */
 const noSignature = "skip_thought_signature_validator";
 
 /** generateContent, for a model that signs its calls. */
-export async function startGemini(model: string): Promise<FakeProvider> {
+export function geminiApi(): Api {
   const issued = new Issued((part) =>
     part.thoughtSignature === noSignature ? undefined : part.thoughtSignature,
   );
   const signatures = new Set<string>();
   const api: Api = {
     name: "gemini",
-    path: `/v1beta/models/${model}:generateContent`,
+    path: "/v1beta/models/gemini-4-argon:generateContent",
+    paths: /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/,
     check(body) {
       onlyFields(
         body,
@@ -52,15 +43,15 @@ export async function startGemini(model: string): Promise<FakeProvider> {
         isMarked: true,
       }));
     },
-    answer(body, number, tokens) {
-      const last = body.contents.at(-1).parts;
-      const isAfterResults = last.some((part: Json) => part.functionResponse);
-      const declared = (body.tools ?? []).flatMap((tool: Json) => tool.functionDeclarations);
-      const step = nextStep(
-        number,
-        isAfterResults,
-        declared.map((tool: Json) => tool.name),
-      );
+    reads: (body) => ({
+      said: body.contents.flatMap(({ role, parts }: Json) =>
+        parts.flatMap((part: Json) => saidIn(role, part)),
+      ),
+      tools: (body.tools ?? [])
+        .flatMap((tool: Json) => tool.functionDeclarations)
+        .map(({ name }: Json) => name),
+    }),
+    answer({ model, number, tokens, isStreamed }, step) {
       const thoughtSignature = signed("google", `${step.thinking}${step.text}`);
       signatures.add(thoughtSignature);
       const parts: Json[] = step.calls.map(({ name, input }, at) => ({
@@ -68,7 +59,9 @@ export async function startGemini(model: string): Promise<FakeProvider> {
         functionCall: { name, args: input },
         ...(at === 0 ? { thoughtSignature } : {}),
       }));
-      if (parts.length === 0) parts.push({ text: step.text, thoughtSignature });
+      // In a stream, the signature of a text comes behind it, in a part without text.
+      if (parts.length === 0 && isStreamed) parts.push({ text: step.text }, { text: "", thoughtSignature });
+      else if (parts.length === 0) parts.push({ text: step.text, thoughtSignature });
       issued.keep(parts);
       return {
         responseId: `resp_${number}`,
@@ -91,7 +84,18 @@ export async function startGemini(model: string): Promise<FakeProvider> {
       ),
     error: ({ message }) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } }),
   };
-  return startProvider(api);
+  return api;
+}
+
+function saidIn(role: string, part: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
+  const { functionResponse, text = "" } = part;
+  if (functionResponse) return [{ role: "tool", text: textOf(functionResponse.response) }];
+  return [{ role: role === "user" ? "user" : "assistant", text }];
+}
+
+function textOf({ output, error }: Json): string {
+  const said = output ?? error ?? "";
+  return typeof said === "string" ? said : JSON.stringify(said);
 }
 
 function checkContents(contents: Json, signatures: ReadonlySet<string>): void {

@@ -6,18 +6,10 @@ import {
   openaiError,
   openaiTooLong,
   plainPieces,
+  textOf,
 } from "./openai.js";
-import {
-  type Api,
-  type FakeProvider,
-  type Json,
-  onlyFields,
-  require,
-  signed,
-  startProvider,
-  tokensOf,
-} from "./provider.js";
-import { Issued, nextStep } from "./script.js";
+import { type Api, type Json, onlyFields, require, signed, tokensOf } from "./provider.js";
+import { Issued } from "./script.js";
 
 const itemFields: Readonly<Record<string, string>> = {
   message: "type id role status phase content",
@@ -27,17 +19,18 @@ const itemFields: Readonly<Record<string, string>> = {
 };
 
 /** Responses, for a model that reasons, with nothing stored. */
-export async function startOpenaiResponses(): Promise<FakeProvider> {
+export function openaiResponsesApi(): Api {
   const issued = new Issued((item) => item.id);
   const api: Api = {
     name: "openai-responses",
     path: "/v1/responses",
+    paths: /^\/v1\/responses$/,
     check(body) {
       checkModel(body);
       onlyFields(
         body,
         `model input instructions tools tool_choice store include reasoning max_output_tokens prompt_cache_key prompt_cache_options
-        parallel_tool_calls metadata text truncation`,
+        parallel_tool_calls metadata text truncation stream`,
         "",
       );
       const most = body.max_output_tokens;
@@ -48,13 +41,11 @@ export async function startOpenaiResponses(): Promise<FakeProvider> {
       issued.check(body.input);
     },
     pieces: (body) => plainPieces([...(body.tools ?? []), body.instructions ?? "", ...body.input]),
-    answer(body, number, tokens) {
-      const isAfterResults = body.input.at(-1).type === "function_call_output";
-      const step = nextStep(
-        number,
-        isAfterResults,
-        (body.tools ?? []).map((tool: Json) => tool.name),
-      );
+    reads: (body) => ({
+      said: body.input.flatMap((item: Json) => saidIn(item)),
+      tools: (body.tools ?? []).map((tool: Json) => tool.name),
+    }),
+    answer({ body, number, tokens }, step) {
       const output: Json[] = [];
       if (body.reasoning) {
         const sealed = signed("openai", step.thinking);
@@ -101,7 +92,13 @@ export async function startOpenaiResponses(): Promise<FakeProvider> {
     tooLong: openaiTooLong,
     error: openaiError,
   };
-  return startProvider(api);
+  return api;
+}
+
+function saidIn(item: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
+  if (item.type === "function_call_output") return [{ role: "tool", text: textOf(item.output) }];
+  if (item.role !== "user" && item.role !== "assistant") return [];
+  return [{ role: item.role, text: textOf(item.content) }];
 }
 
 function checkInput(input: Json): void {

@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** `quire serve` on a socket and a database in a folder, to be killed and started again. */
+export class ServedQuire {
+  readonly address: string;
+  kills = 0;
+  private child: ChildProcess;
+
+  constructor(
+    private readonly root: string,
+    private readonly folder: string,
+  ) {
+    this.address = `unix:${join(folder, "quire.sock")}`;
+    this.child = this.start();
+  }
+
+  /** `kill -9`, and a new start at once. Clients find nobody there for a while. */
+  async killAndRestart(): Promise<void> {
+    this.kills++;
+    this.child.kill("SIGKILL");
+    await once(this.child, "exit");
+    this.child = this.start();
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null) return;
+    this.child.kill("SIGTERM");
+    await once(this.child, "exit");
+  }
+
+  private start(): ChildProcess {
+    const flags = ["--listen", this.address, "--database", `file:${join(this.folder, "quire.db")}`];
+    flags.push("--prime-file", join(this.folder, "prime.md"), "--log-level", "silent");
+    // The stand-in obeys whatever words it reads; what is recalled would be done again.
+    const settings = join(this.folder, "settings.json");
+    writeFileSync(settings, JSON.stringify({ sources: [{ name: "memory", enabled: false }] }));
+    flags.push("--context-settings-file", settings);
+    return spawn(process.execPath, [join(this.root, "bin", "quire.js"), "serve", ...flags], {
+      stdio: "ignore",
+    });
+  }
+}
