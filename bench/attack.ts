@@ -61,7 +61,7 @@ function figuresOf(name: string, outcome: Outcome): Figure[] {
     },
     atMostOf(title("longest wait of a probe"), "ms", Math.max(0, ...attacked.waits.service), 1_000),
     atMostOf(title("probes that were not served"), "calls", unserved(attacked.ends), 0),
-    atMostOf(title("longest stall of the event loop"), "ms", stall.ms, 100),
+    atMostOf(title("longest stall of the event loop"), "ms", stall.ms, attacks[name]!.stallLimitMs ?? 100),
     {
       figure: title("longest stall of the echo server"),
       value: echoStall.ms,

@@ -9,6 +9,7 @@ export interface Spoken {
 }
 
 export interface Question {
+  readonly question: string;
   readonly answer: string;
   readonly evidence: readonly string[];
 }
@@ -23,7 +24,11 @@ export interface Conversation {
 interface StoredConversation {
   readonly sample_id: string;
   readonly conversation: Readonly<Record<string, unknown>>;
-  readonly qa: readonly { readonly answer?: string | number; readonly evidence: readonly string[] }[];
+  readonly qa: readonly {
+    readonly question: string;
+    readonly answer?: string | number;
+    readonly evidence: readonly string[];
+  }[];
 }
 
 interface StoredTurn {
@@ -46,7 +51,8 @@ export function readLocomo(): Conversation[] | undefined {
     name: sample_id,
     speakers: [String(conversation.speaker_a), String(conversation.speaker_b)],
     sessions: sessionsOf(conversation),
-    questions: qa.map(({ answer, evidence }) => ({
+    questions: qa.map(({ question, answer, evidence }) => ({
+      question,
       answer: String(answer ?? ""),
       evidence: evidence.flatMap((ids) => ids.split(/[;\s]+/u)),
     })),

@@ -15,6 +15,7 @@ const files: readonly {
 }[] = [
   { kind: "pi", path: "pi/before-compaction.jsonl", format: "pi-jsonl" },
   { kind: "claude-code", path: "claude-code/long.jsonl", format: "claude-code-jsonl" },
+  { kind: "swe-agent", path: "swe-agent/pydicom-1458.traj", format: "swe-agent" },
   { kind: "tau-bench", path: "tau-bench/airline-dev.json", format: "openai" },
 ];
 const mostThreads = 40;

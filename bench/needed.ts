@@ -3,11 +3,12 @@ import type { Figure } from "./figure.js";
 import { progress } from "./measure.js";
 import { generatedSessions } from "./needed-generator.js";
 import { type GrownRequest, grow, withQuire } from "./needed-grow.js";
+import { missOf } from "./needed-misses.js";
 import { namesCalled, namesIn, says } from "./needed-names.js";
 import { langchain, type NeededPeer, piCompaction, read, windowCut } from "./needed-peers.js";
 import { readSessions, type Sessions } from "./needed-sessions.js";
 
-const budgets = [4_096, 16_384, 32_768, 65_536];
+const budgets = option("budgets")?.split(",").map(Number) ?? [4_096, 16_384, 32_768, 65_536];
 const held = { budget: 32_768, share: 0.97 };
 
 const peers: Readonly<Record<string, NeededPeer>> = {
@@ -19,10 +20,11 @@ type Shares = Record<string, { needed: number; said: number }>;
 
 /**
  * Grows conversations request by request, and looks at each request what the next call of the model needs: names in its arguments that were
- * said before. Counted are requests whose whole thread no longer fits.
+ * said before. Counted are requests whose whole thread no longer fits. `--only=` takes a kind of session, `--budgets=` a list; `--misses` prints
+ * each name that is not in the context, and what became of the place where it was said last.
  */
 export async function run(): Promise<Figure[]> {
-  const only = process.argv.find((arg) => arg.startsWith("--only="))?.slice("--only=".length) ?? "";
+  const only = option("only") ?? "";
   const { sessions, missing } = readSessions();
   if (missing.length > 0)
     progress(
@@ -89,9 +91,16 @@ async function measure(
     shares[name]!.needed += needed.length;
     shares[name]!.said += needed.filter((one) => says(context, one)).length;
   };
-  note("ours", sent.map((message) => read(message).text).join("\n"));
+  const ours = sent.map((message) => read(message).text).join("\n");
+  note("ours", ours);
+  if (process.argv.includes("--misses"))
+    for (const name of needed) if (!says(ours, name)) progress(JSON.stringify(missOf(name, before, sent)));
   for (const [name, choose] of Object.entries(peers)) note(name, await choose(before, tokens));
   return true;
+}
+
+function option(name: string): string | undefined {
+  return process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
 }
 
 function percent(share: number): string {

@@ -59,6 +59,7 @@ function message(role: MessageRole, parts: readonly Part[], index: number): Mess
     contextO200kTokens: 0,
     createTime: undefined,
     injected: undefined,
+    prompted: false,
   };
 }
 

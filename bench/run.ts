@@ -12,8 +12,11 @@ const scenarios: Readonly<Record<string, () => Promise<{ run(): Promise<Figure[]
   ledger: () => import("./ledger.js"),
   memory: () => import("./memory.js"),
   needed: () => import("./needed.js"),
+  peers: () => import("./peers.js"),
+  recall: () => import("./recall.js"),
   render: () => import("./render.js"),
   scale: () => import("./scale.js"),
+  sources: () => import("./sources.js"),
   summaries: () => import("./summaries.js"),
   tokens: () => import("./tokens.js"),
 };

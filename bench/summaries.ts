@@ -84,6 +84,7 @@ function turnsOf(spoken: readonly Spoken[], user: string): FoldedTurn[] {
       contextO200kTokens: 0,
       createTime: undefined,
       injected: undefined,
+      prompted: false,
     };
     const last = turns.at(-1);
     if (last && (message.role === MessageRole.ASSISTANT || last.createdMs !== spokenMs)) {

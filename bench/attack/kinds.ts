@@ -1,5 +1,6 @@
 import type { Attack } from "./attack.js";
 import { hardToCount } from "./kinds/hard-to-count.js";
+import { damagedBlockUpdates, hostileBlockUpdates, hugeBlockTexts } from "./kinds/hostile-blocks.js";
 import { hostileSummarizer } from "./kinds/hostile-summarizer.js";
 import { hugeTurn, oneWordLines } from "./kinds/hostile-text.js";
 import { idleWatchers } from "./kinds/idle-watchers.js";
@@ -30,4 +31,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "3,000 forks": manyForks,
   "a hostile summarizer": hostileSummarizer,
   "texts hard to count": hardToCount,
+  "hostile memory updates": hostileBlockUpdates,
+  "10,000 damaged memory updates": damagedBlockUpdates,
+  "10 MB for a memory block": hugeBlockTexts,
 };

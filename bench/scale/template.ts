@@ -93,6 +93,8 @@ async function converse(engine: Engine, index: number, length: number): Promise<
       replay: "as_sent",
       limitTokens: contextTokens,
       compactionId: "",
+      activeTurnId: "",
+      activeMessages: 0,
     },
   });
   await appendTurn(engine, label(index), last.headTurnId, seed + 1, { status: TurnStatus.FAILED });
