@@ -117,6 +117,7 @@ const wrongBodies: readonly (readonly [string, CapsuleBody | undefined])[] = [
   ],
   ["body.settings.activity_limit", settings({ activityLimit: 1_001 })],
   ["body.settings.compression_strategy", settings({ compressionStrategy: "magic" })],
+  ["body.settings.summarizers.names[1]", settings({ summarizers: { names: ["openai", "gpt"] } })],
   ["body.settings.max_messages", settings({ maxMessages: 0 })],
   ["body.settings.max_messages", settings({ maxMessages: 1_000_001 })],
   ["body.settings.keep_turns", settings({ keepTurns: 0 })],

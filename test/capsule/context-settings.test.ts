@@ -35,6 +35,9 @@ describe("mergeSettings", () => {
       isReserveSet: { response: false, tool: false },
       modelLimits: new Map(),
       defaultLimits: { model: "" },
+      sources: new Map(),
+      hasBasePrompt: false,
+      sovereignRounds: undefined,
     };
     expect(mergeSettings(undefined, undefined, undefined)).toEqual(defaults);
     expect(mergeSettings(settings(), settings(), settings())).toEqual(defaults);

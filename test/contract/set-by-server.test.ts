@@ -17,5 +17,5 @@ test("a field says in words that the server sets it, and so do its options", () 
     ),
   );
   expect(fields.filter(({ inWords, inOptions }) => inWords !== inOptions)).toEqual([]);
-  expect(fields.filter(({ inOptions }) => inOptions)).toHaveLength(18);
+  expect(fields.filter(({ inOptions }) => inOptions)).toHaveLength(20);
 });

@@ -19,13 +19,31 @@ export interface Written {
   readonly words: string[];
 }
 
+/** A copy takes in what others wrote with one sync of so many. */
+const takenInEvery = 16;
+
+/** What is to be done about a call that failed: by default it fails the test. */
+type Again = (error: unknown) => Promise<void>;
+
+const never: Again = (error) => Promise.reject(error);
+
+async function until<T>(call: () => Promise<T>, again: Again): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      await again(error);
+    }
+  }
+}
+
 /** Edits through UpdateBlock, each with a request id, so that what was cut off can be sent again. */
 export async function editWords(
   memory: Memory,
   writer: number,
   edits: number,
   written: Written,
-  again: (error: unknown) => Promise<void> = (error) => Promise.reject(error),
+  again: Again = never,
 ): Promise<void> {
   for (let at = 0; at < edits; at++) {
     const word = `w${writer}-${at}`;
@@ -37,42 +55,46 @@ export async function editWords(
         op("incrementCounter", { field: "n", by: 1 }, "counts"),
       ] as never,
     };
-    for (;;) {
-      try {
-        await memory.memory.updateBlock(request);
-        break;
-      } catch (error) {
-        await again(error);
-      }
-    }
+    await until(() => memory.memory.updateBlock(request), again);
     written.words.push(word);
   }
 }
 
-/** Edits through SyncBlock, on a copy of the writer's own. */
+/** Edits through SyncBlock, on a copy of the writer's own. What was cut off is sent again: what the server has of it already, it leaves. */
 export async function syncWords(
   memory: Memory,
   writer: number,
   edits: number,
   written: Written,
-): Promise<void> {
-  const client = await new LoroClient(memory, "contested").open();
+  again: Again = never,
+): Promise<LoroClient> {
+  const client = await until(() => new LoroClient(memory, "contested").open(), again);
   for (let at = 0; at < edits; at++) {
     const word = `s${writer}-${at}`;
     const text = client.doc.getText("section:words:text");
     text.insert(text.length, `${word} `);
     client.doc.getCounter("section:counts:counter:n").increment(1);
-    await client.sync();
+    await until(() => client.sync({ isPutOff: at % takenInEvery !== 0 }), again);
     written.words.push(word);
   }
+  return client;
 }
 
-/** Every acknowledged word is there once, and the counter has counted each. */
-export async function checkContested(servers: readonly Quire[], written: readonly Written[]): Promise<void> {
+/** Every acknowledged word is there once, the counter has counted each, and all copies say the same. */
+export async function checkContested(
+  servers: readonly Quire[],
+  written: readonly Written[],
+  copies: readonly LoroClient[] = [],
+): Promise<void> {
   const words = written.flatMap((one) => one.words).sort();
   const texts = await Promise.all(servers.map((server) => textNow(server, "contested")));
   expect(new Set(texts).size).toBe(1);
   const [, text, counts] = /^=== words ===\n\n(.*)\n\n=== counts ===\n\nn: (\d+)$/s.exec(texts[0]!)!;
   expect(text!.trim().split(" ").sort()).toEqual(words);
   expect(Number(counts)).toBe(words.length);
+  for (const copy of copies) {
+    await copy.sync();
+    expect(copy.doc.getText("section:words:text").toString().trim()).toBe(text!.trim());
+    expect(copy.doc.getCounter("section:counts:counter:n").value).toBe(words.length);
+  }
 }

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
+import { mutated, randomFrom } from "../../bench/attack/hostile-updates.js";
+import { withChecksum } from "../../bench/attack/loro-checksum.js";
 import type { Quire } from "../../src/index.js";
-import { mutated, randomFrom } from "./hostile-updates.js";
-import { withChecksum } from "./loro-checksum.js";
 import { LoroClient } from "./loro-client.js";
 import {
   asEntropy,

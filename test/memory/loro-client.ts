@@ -31,7 +31,8 @@ export class LoroClient {
     return this.doc.export({ mode: "update", from: this.sent });
   }
 
-  async sync() {
+  /** Sends what was done here. What others did is taken in, unless that is put off: it costs a copy more the longer its history is. */
+  async sync({ isPutOff = false } = {}) {
     const update = this.pending();
     const version = [...this.doc.version().toJSON()].map(([peer, counter]) => ({
       peer: String(peer),
@@ -39,7 +40,7 @@ export class LoroClient {
     }));
     const request = { block: named(this.label), actor: this.actor, update: Buffer.from(update), version };
     const answer = await this.quire.memory.syncBlock(request);
-    this.doc.import(answer.update);
+    if (!isPutOff) this.doc.import(answer.update);
     this.sent = this.doc.version();
     return answer;
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { hostileUpdates } from "../../bench/attack/hostile-updates.js";
 import type { Quire } from "../../src/index.js";
 import { refusal, testQuire } from "../in-process/quire-fixture.js";
 import { damage } from "./damage.js";
-import { hostileUpdates } from "./hostile-updates.js";
 import { LoroClient } from "./loro-client.js";
 import {
   asEntropy,

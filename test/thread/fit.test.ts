@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { jsonEntries } from "../../src/domain/json-scan.js";
+import { namesIn } from "../../src/domain/names.js";
 import { clipArguments } from "../../src/thread/clip-arguments.js";
 import { clipText } from "../../src/thread/clip-text.js";
 import { type Fit, fitId, parseFit } from "../../src/thread/fit.js";
@@ -8,6 +9,7 @@ import { countTokens } from "../../src/tokens/count-tokens.js";
 
 const count = (text: string) => countTokens(text, "o200k_base");
 const mark = (tokens: number) => `[left out: ${tokens}]`;
+const marks = { leftOut: mark, names: (names: string) => `[names: ${names}]` };
 const runs = { numRuns: 200, seed: 20_260_117, endOnFailure: true };
 
 const text = fc.string({ unit: "grapheme", maxLength: 60 });
@@ -46,10 +48,10 @@ describe("a text that is cut", () => {
   test("costs no more than it may, or is only its mark; and keeps its beginning and its end", async () => {
     await fc.assert(
       fc.asyncProperty(longText, cap, async (given, most) => {
-        const clipped = await clipText(given, count(given), most, mark, count);
+        const clipped = await clipText(given, count(given), most, marks, count);
         if (clipped === mark(count(given)) || count(given) <= most) return;
         expect(count(clipped)).toBeLessThanOrEqual(most);
-        const [head, tail] = clipped.split(/\n\[left out: \d+\]\n/);
+        const [head, tail] = clipped.split(/\n\[left out: \d+\]\n(?:\[names: .*\]\n)?/);
         expect(given.startsWith(head!)).toBe(true);
         expect(given.endsWith(tail!)).toBe(true);
         expect(Buffer.from(clipped).toString().includes("\ufffd")).toBe(
@@ -58,6 +60,31 @@ describe("a text that is cut", () => {
       }),
       runs,
     );
+  });
+});
+
+describe("names of what is left out", () => {
+  const lines = Array.from({ length: 400 }, (_, at) => `const value = load_order_${at % 40}(); // and so on`);
+
+  test("are listed, each once, and none that is shown", async () => {
+    const given = lines.join("\n");
+    const clipped = await clipText(given, count(given), 400, marks, count);
+    const [head, listed, tail] = clipped.split(/\n\[left out: \d+\]\n\[names: (.*)\]\n/);
+    const names = listed!.split(", ");
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) {
+      expect(given).toContain(name);
+      expect([...namesIn(`${head}\n${tail}`)]).not.toContain(name);
+    }
+    expect(namesIn(clipped).size).toBe(40);
+  });
+
+  test("those that are said most often come first", async () => {
+    const given = ["first_words ".repeat(40), "rare_name", "usual_name, ".repeat(9), "last ".repeat(60)].join(
+      " ",
+    );
+    const clipped = await clipText(given, count(given), 90, marks, count);
+    expect(clipped).toContain("[names: usual_name");
   });
 });
 
@@ -73,7 +100,7 @@ describe("arguments that are cut", () => {
               `${JSON.stringify(key)} : ${typeof each === "bigint" ? each : JSON.stringify(each)}`,
           )
           .join(" ,\n")} }`;
-        const clipped = await clipArguments(json, count(json), most, mark, count);
+        const clipped = await clipArguments(json, count(json), most, marks, count);
         expect(JSON.parse(clipped)).toBeTypeOf("object");
         if (clipped === `{"left_out":${JSON.stringify(mark(count(json)))}}`) return;
         expect(count(clipped)).toBeLessThanOrEqual(most);
@@ -89,6 +116,6 @@ describe("arguments that are cut", () => {
   });
 
   test.each(["[1, 2]", '"text"', "no JSON", ""])("that are no object become one: %s", async (json) => {
-    expect(JSON.parse(await clipArguments(json, 90, 64, mark, count))).toEqual({ left_out: mark(90) });
+    expect(JSON.parse(await clipArguments(json, 90, 64, marks, count))).toEqual({ left_out: mark(90) });
   });
 });
