@@ -1,11 +1,14 @@
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import {
+  ActorKind,
+  type BlockActor,
   type BlockOwner,
   type BlockPermission,
   type BlockSchema,
   BlockType,
   type OwnerKind,
+  type RevisionKind,
 } from "../domain/memory.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
 import type { Database } from "../storage/database.js";
@@ -36,7 +39,21 @@ export interface ContextBlocks {
   readonly named: readonly ContextBlock[];
 }
 
+/** The newest change that somebody made to a block. */
+export interface RecentChange {
+  readonly label: string;
+  readonly owner: BlockOwner;
+  readonly isShared: boolean;
+  readonly kind: RevisionKind;
+  readonly actor: BlockActor;
+  readonly atUs: bigint;
+}
+
 export const noBlocks: ContextBlocks = { system: [], named: [] };
+
+/** How many changed blocks a context asks about, and how many of each one's newest changes. */
+const mostChangedBlocks = 64;
+const mostChanges = 64;
 
 const maxCacheBytes = 16 * megabyte;
 
@@ -66,6 +83,25 @@ export class BlockReader {
     return rows
       .filter((row) => row.label === label)
       .map(({ ownerKind, ownerName }) => ({ kind: ownerKind as OwnerKind, name: ownerName }));
+  }
+
+  /** What others than the agent changed of the blocks that it can use: for each block and actor the newest change. */
+  async changesByOthers(tenantId: string, agent: string, sinceUs: bigint): Promise<readonly RecentChange[]> {
+    const blocks = await this.blocks.changedSince(tenantId, agent, sinceUs, mostChangedBlocks);
+    const changes: RecentChange[] = [];
+    for (const block of blocks) {
+      const { label, isShared } = block;
+      const owner = { kind: block.ownerKind as OwnerKind, name: block.ownerName };
+      const actors = new Set<string>();
+      for (const row of await this.blocks.changesSince(tenantId, block, sinceUs, mostChanges)) {
+        const actor = { kind: row.actorKind as ActorKind, name: row.actorName };
+        const key = `${actor.kind} ${actor.name}`;
+        if ((actor.kind === ActorKind.AGENT && actor.name === agent) || actors.has(key)) continue;
+        actors.add(key);
+        changes.push({ label, owner, isShared, kind: row.kind as RevisionKind, actor, atUs: row.createdUs });
+      }
+    }
+    return changes;
   }
 
   /** What an agent's context shows. The same blocks at the same revisions are the same object. */

@@ -1,14 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { Caches } from "../domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
-import { ThrowawayThread } from "../offload/throwaway-thread.js";
 import type { Database } from "../storage/database.js";
 import { BlockStore } from "../storage/memory/block-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { BlockReader } from "./block-reader.js";
 import { BlockWriter } from "./blocks/block-writer.js";
 import { DocumentCache } from "./document/document-cache.js";
+import { UpdateChecker } from "./sync/update-checker.js";
 import { BlockWatches } from "./watch/block-watches.js";
+
+/** One text that an agent found in its memory. */
+export interface FoundText {
+  /** What it is, in words for a model: "block notes", "archival memory", "message of user". */
+  readonly from: string;
+  readonly speaker: string;
+  readonly time: Date;
+  readonly text: string;
+}
+
+/** Finds what an agent may read, the best first, and says what was not searched; empty where all was. */
+export type SearchForAgent = (
+  tenantId: string,
+  asked: { readonly agent: string; readonly query: string; readonly limit: number },
+  signal?: AbortSignal,
+) => Promise<{ readonly found: readonly FoundText[]; readonly note: string }>;
 
 /** What the commands on memory work with. */
 export interface MemoryDeps {
@@ -19,7 +35,8 @@ export interface MemoryDeps {
   readonly counter: TokenCounter;
   readonly watches: BlockWatches;
   /** Where clients' updates are looked at. */
-  readonly checkingThread: ThrowawayThread;
+  readonly checker: UpdateChecker;
+  readonly search: SearchForAgent;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -27,27 +44,27 @@ export interface MemoryDeps {
 export interface MemoryOptions {
   readonly database: Database;
   readonly counter: TokenCounter;
+  readonly search: SearchForAgent;
   readonly watchPollMs?: number;
   readonly onWatchFailure?: (error: unknown) => void;
+  /** Told when blocks or archival entries were written. */
+  readonly onWritten?: () => void;
   readonly caches?: Caches;
   readonly clock?: Clock;
   readonly ids?: Ids;
 }
 
-/** No update that is in order takes nearly as long. */
-const checkTimeoutMs = 20_000;
-
 /** What the commands on memory need, on one database. */
 export function createMemory(options: MemoryOptions): MemoryDeps {
-  const { database, counter, caches = new Caches(), clock = systemClock, ids = systemIds } = options;
-  const store = new BlockStore(database);
+  const { database, counter, search, caches = new Caches(), clock = systemClock, ids = systemIds } = options;
+  const store = new BlockStore(database, options.onWritten);
   const documents = new DocumentCache(caches, serverPeer());
   const writer = new BlockWriter({ store, documents, counter, clock });
   const reader = new BlockReader(database, caches);
-  const checkingThread = new ThrowawayThread(checkTimeoutMs);
+  const checker = new UpdateChecker();
   const { watchPollMs: pollMs = 1_000, onWatchFailure: onFailure = () => undefined } = options;
   const watches = new BlockWatches(store, writer, { pollMs, onFailure });
-  return { store, writer, reader, documents, watches, counter, checkingThread, clock, ids };
+  return { store, writer, reader, documents, watches, counter, checker, search, clock, ids };
 }
 
 /** Clients are given smaller ones: whatever begins with a 1 is a server's. */

@@ -10,7 +10,10 @@ export interface PeerVersion {
 
 /** Imports updates that follow each other. The library's `importBatch` would take ten times as long where the history is long. */
 export function importTail(doc: LoroDoc, updates: readonly Uint8Array[]): void {
+  // What is read of the document is worked out once, at the end, and not after each of them.
+  if (updates.length > 1) doc.detach();
   for (const update of updates) doc.import(update);
+  if (updates.length > 1) doc.checkoutToLatest();
 }
 
 /** A block's document, open. */

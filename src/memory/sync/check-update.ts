@@ -1,6 +1,5 @@
-import { decodeImportBlobMeta, LoroDoc } from "loro-crdt";
+import { decodeImportBlobMeta, type LoroDoc } from "loro-crdt";
 import { type FieldSchema, FieldType, type Json, type PlainSchema } from "../../domain/memory.js";
-import { importTail } from "../document/block-document.js";
 import { readSection, type SectionContent, sortedKeys } from "../document/content.js";
 import {
   counterRoot,
@@ -14,10 +13,11 @@ import { decodeSchema } from "../memory-codec.js";
 import type { Right } from "../permissions.js";
 import { fieldProblem, recordProblem, shapeProblem } from "../schema/check-value.js";
 import { defaultMaxItems, type Section, sectionsOf } from "../schema/sections.js";
+import { type DocumentCopy, type DocumentState, freeCopy, keepCopy, takeCopy } from "./document-copies.js";
 
 export interface UpdateToCheck {
-  readonly snapshot: Uint8Array;
-  readonly tail: readonly Uint8Array[];
+  /** Which block, and where it stands. */
+  readonly base: DocumentState;
   readonly update: Uint8Array;
   /** The block's schema in wire form. */
   readonly schema: Uint8Array;
@@ -30,6 +30,8 @@ export interface UpdateToCheck {
 
 export type CheckedUpdate =
   | { readonly kind: "fine"; readonly newOps: number }
+  /** The document is not open here as it is stored. */
+  | { readonly kind: "not open" }
   /** `isHarmed`: the library failed on it, and this thread with it. */
   | { readonly kind: "refused"; readonly why: string; readonly isHarmed: boolean }
   | {
@@ -50,49 +52,55 @@ class Refusal extends Error {
 }
 
 /**
- * Looks at an update of a client before anybody uses it, in a thread of its own: into a copy of the document that is thrown away. Every
- * operation is looked at before anything is read from the copy as a whole.
+ * Looks at an update of a client before anybody uses it, in a thread of its own: into a copy of the document. Every operation is looked
+ * at before anything is read from the copy as a whole. The copy stays open if the update is fine, since it will be stored then.
  */
 export function checkUpdate(input: UpdateToCheck): CheckedUpdate {
-  const doc = new LoroDoc();
+  let copy: DocumentCopy | undefined;
+  let verdict: CheckedUpdate | undefined;
   try {
     const meta = readMeta(input.update);
     if (meta.mode !== "update") return refusal(`it is a ${meta.mode}, not an update`);
     if (meta.changeNum > mostChanges) return refusal(`it has more than ${mostChanges} changes`);
-    if (input.snapshot.length > 0) doc.import(input.snapshot);
-    importTail(doc, input.tail);
-    const sections = sectionsOf(decodeSchema(input.schema));
-    const before = sections.map((section) => readSection(doc, section));
-    const { success, pending } = importInto(doc, input.update);
-    if (pending) return refusal("it needs changes that the block does not have");
-    let newOps = 0;
-    for (const [peer, { start, end }] of success as unknown as ReadonlyMap<string, Span>) {
-      if (!input.peers.includes(peer)) return refusal(`it writes as peer ${peer}, which is not the caller's`);
-      newOps += end - start;
-      if (newOps > mostOps) return refusal(`it has more than ${mostOps} operations`);
-    }
-    for (const [peer, { start, end }] of success as unknown as ReadonlyMap<string, Span>)
-      for (const { ops } of doc.exportJsonInIdSpan({
-        peer: peer as `${number}`,
-        counter: start,
-        length: end - start,
-      }))
-        for (const op of ops) checkOp(input, sections, op as unknown as Op);
-    // Nothing is nested by now, and all is of the schema: it can be read.
-    sections.forEach((section, index) => {
-      checkResult(input, section, before[index]!, readSection(doc, section));
-    });
-    return { kind: "fine", newOps };
+    copy = takeCopy(input.base, [...meta.partialEndVersionVector.toJSON().keys()]);
+    if (!copy) return { kind: "not open" };
+    verdict = checkOn(copy, input);
+    return verdict;
   } catch (error) {
     if (error instanceof Refusal) return error.verdict;
     return { kind: "refused", why: "it cannot be read", isHarmed: true };
   } finally {
-    try {
-      doc.free();
-    } catch {
-      // After a panic nothing of the library works any more.
-    }
+    if (copy && verdict?.kind === "fine") keepCopy(copy);
+    else if (copy) freeCopy(copy);
   }
+}
+
+function checkOn(copy: DocumentCopy, input: UpdateToCheck): CheckedUpdate {
+  const { doc } = copy;
+  const sections = sectionsOf(decodeSchema(input.schema));
+  const before = sections.map((section) => readSection(doc, section));
+  const { success, pending } = importInto(doc, input.update);
+  if (pending) return refusal("it needs changes that the block does not have");
+  const spans = success as unknown as ReadonlyMap<string, Span>;
+  let newOps = 0;
+  for (const [peer, { start, end }] of spans) {
+    if (!input.peers.includes(peer)) return refusal(`it writes as peer ${peer}, which is not the caller's`);
+    newOps += end - start;
+    if (newOps > mostOps) return refusal(`it has more than ${mostOps} operations`);
+  }
+  for (const [peer, { start, end }] of spans)
+    for (const { ops } of doc.exportJsonInIdSpan({
+      peer: peer as `${number}`,
+      counter: start,
+      length: end - start,
+    }))
+      for (const op of ops) checkOp(input, sections, op as unknown as Op);
+  // Nothing is nested by now, and all is of the schema: it can be read.
+  sections.forEach((section, index) => {
+    checkResult(input, section, before[index]!, readSection(doc, section));
+  });
+  for (const peer of spans.keys()) copy.aheadPeers.add(peer);
+  return { kind: "fine", newOps };
 }
 
 interface Span {

@@ -3,8 +3,6 @@ import { toMicroseconds } from "../../domain/clock.js";
 import type { Block, BlockActor, BlockName } from "../../domain/memory.js";
 import { RevisionKind } from "../../domain/memory.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { task } from "../../offload/offload.js";
-import { TaskTimedOut } from "../../offload/throwaway-thread.js";
 import type { BlockReads } from "../../storage/memory/block-reads.js";
 import type { BlockRow } from "../../storage/memory/rows.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
@@ -15,7 +13,7 @@ import { viewBlock } from "../blocks/views.js";
 import type { MemoryDeps } from "../deps.js";
 import type { PeerVersion } from "../document/block-document.js";
 import { type Actor, actorName, actorOf, isOwn, isSystem, notAllowed, rightOf } from "../permissions.js";
-import type { CheckedUpdate, checkUpdate } from "./check-update.js";
+import type { Verdict } from "./update-checker.js";
 
 export interface SyncBlock {
   readonly block: BlockName | undefined;
@@ -32,14 +30,13 @@ export interface SyncedBlock {
   readonly peerId: string;
 }
 
-const checking = task<typeof checkUpdate>("src/memory/sync/check-update.ts", "checkUpdate");
 const maxPeers = 10_000;
 
 /** What was found of an update, and of which state of the block that is true. */
-interface Verdict {
+interface Judgement {
   readonly row: BlockRow;
   readonly permission: string;
-  readonly checked: CheckedUpdate;
+  readonly checked: Verdict;
 }
 
 /** Takes a client's update, once every operation of it was looked at, and gives what the client lacks. */
@@ -50,7 +47,7 @@ export async function syncBlock(
 ): Promise<SyncedBlock> {
   const actor = actorOf(given);
   const place = placeOf(block!);
-  let verdict: Verdict | undefined;
+  let verdict: Judgement | undefined;
   let peerCount = 0;
   return deps.writer.write(
     key,
@@ -70,40 +67,28 @@ export async function syncBlock(
   );
 }
 
-/** Has an update looked at, in a thread that may be lost by it. */
 async function judge(
-  { checkingThread }: MemoryDeps,
+  { checker }: MemoryDeps,
   reads: BlockReads,
   row: BlockRow,
   actor: Actor,
   update: Uint8Array,
-): Promise<Verdict | undefined> {
-  const { tenantId, id, revision } = row;
+): Promise<Judgement | undefined> {
   const seen = await findSeen(reads, row, actor);
   if (!seen) return undefined;
-  const { snapshot, snapshotRevision } = await reads.snapshot(tenantId, id);
-  const tail = await reads.updates(tenantId, id, snapshotRevision, revision);
-  const peers = await reads.peersOf(tenantId, id, actor.kind, actor.name);
-  const input = {
-    snapshot: Buffer.from(snapshot),
-    tail,
+  const peers = await reads.peersOf(row.tenantId, row.id, actor.kind, actor.name);
+  const checked = await checker.check(reads, row, {
     update,
     schema: Buffer.from(row.schema),
     peers,
     right: rightOf(actor, seen.permission),
     isSystem: isSystem(actor),
     author: actor.name || actorName(actor),
-  };
-  const refused = (why: string): CheckedUpdate => ({ kind: "refused", why, isHarmed: true });
-  const checked = await checkingThread
-    .run(checking, input, (answer) => answer.kind === "refused" && answer.isHarmed)
-    .catch((error: unknown) =>
-      refused(error instanceof TaskTimedOut ? "it takes too long to read" : "it cannot be read"),
-    );
+  });
   return { row, permission: seen.permission, checked };
 }
 
-function merge(draft: BlockDraft, actor: Actor, update: Uint8Array, verdict: Verdict | undefined): void {
+function merge(draft: BlockDraft, actor: Actor, update: Uint8Array, verdict: Judgement | undefined): void {
   const { label } = draft.place;
   const permission = draft.permissionFor(actor);
   // A write of the same batch may have changed what holds for the block.
@@ -112,16 +97,7 @@ function merge(draft: BlockDraft, actor: Actor, update: Uint8Array, verdict: Ver
     verdict.row.id !== draft.row!.id ||
     verdict.permission !== permission ||
     !Buffer.from(verdict.row.schema).equals(Buffer.from(draft.row!.schema));
-  if (isOutdated) {
-    const { revision } = draft.row!;
-    throw new QuireError(
-      "BLOCK_CHANGED",
-      `the block ${JSON.stringify(label)} was changed meanwhile; try again`,
-      {
-        metadata: { label, revision: String(revision), text: "" },
-      },
-    );
-  }
+  if (isOutdated) throw changedMeanwhile(draft);
   const { checked } = verdict;
   if (checked.kind === "not allowed") {
     const { needs, section, field } = checked;
@@ -137,8 +113,19 @@ function merge(draft: BlockDraft, actor: Actor, update: Uint8Array, verdict: Ver
     });
   }
   if (checked.newOps === 0) return;
-  draft.touch().doc.import(update);
+  const { success, pending } = draft.touch().doc.import(update);
+  const spans = [...(success as unknown as ReadonlyMap<string, { start: number; end: number }>).values()];
+  // What it follows, and was in order, may have been refused all the same: for its size, or since it came too late.
+  if (pending || spans.reduce((sum, { start, end }) => sum + end - start, 0) !== checked.newOps)
+    throw changedMeanwhile(draft);
   draft.revise({ kind: RevisionKind.SYNC, actor, summary: `synchronized ${checked.newOps} operations` });
+}
+
+function changedMeanwhile(draft: BlockDraft): QuireError {
+  const { label } = draft.place;
+  const metadata = { label, revision: String(draft.row!.revision), text: "" };
+  const message = `the block ${JSON.stringify(label)} was changed meanwhile; try again`;
+  return new QuireError("BLOCK_CHANGED", message, { metadata });
 }
 
 /** A peer id that nobody has: servers have those with the first bit set. */

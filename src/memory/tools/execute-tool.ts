@@ -13,6 +13,7 @@ import type { MemoryDeps } from "../deps.js";
 import type { Actor } from "../permissions.js";
 import { memoryTools } from "./memory-tools.js";
 import {
+  integer,
   isWriting,
   knownCall,
   operationOf,
@@ -32,6 +33,9 @@ export interface ToolAnswer {
   readonly isError: boolean;
   readonly block: Block | undefined;
 }
+
+const defaultResults = 10;
+const mostResults = 50;
 
 /** What is told to the model: it can do better. All else is told to the caller. */
 const mistakes: ReadonlySet<Reason> = new Set<Reason>([
@@ -83,6 +87,7 @@ async function carryOut(
     const command = { owner, actor, content: text(args, "content"), metadataJson };
     return archive(deps, key, command, ({ id }) => done(`Kept in archival memory as ${id}.`), signal);
   }
+  if (name === "memory_search") return searchMemory(deps, key.tenantId, actor.name, args, signal);
   const label = text(args, "label");
   const owner = await ownerOf(deps, key.tenantId, actor.name, label);
   if (!isWriting(name)) {
@@ -103,6 +108,28 @@ async function carryOut(
       return { ...done(words), block: viewBlock(row!, seen) };
     };
   });
+}
+
+/** Results are JSON, so that nothing in a text can pass for another result. */
+async function searchMemory(
+  deps: MemoryDeps,
+  tenantId: string,
+  agent: string,
+  args: ToolArguments,
+  signal: AbortSignal | undefined,
+): Promise<ToolAnswer> {
+  const query = text(args, "query");
+  const limit = integer(args, "limit", defaultResults);
+  if (limit < 1) throw new ToolMistake("the argument limit must be at least 1");
+  const asked = { agent, query, limit: Math.min(limit, mostResults) };
+  const { found, note } = await deps.search(tenantId, asked, signal);
+  const results = found.map(({ from, speaker, time, text: words }) => ({
+    from,
+    ...(speaker === "" ? {} : { speaker }),
+    time: time.toISOString(),
+    text: words,
+  }));
+  return done(JSON.stringify({ results, ...(note === "" ? {} : { note }) }));
 }
 
 /** Whose block is meant: the agent's own, or else the one that is shared with it. */

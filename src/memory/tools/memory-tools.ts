@@ -115,4 +115,16 @@ export const memoryTools: readonly Tool[] = [
     content: { type: "string", description: "What to keep." },
     tags: { type: "array", description: "Words to find it by.", isOptional: true },
   }),
+  tool(
+    "memory_search",
+    "Search memory blocks, archival memory and earlier conversations, also those that left the context.",
+    {
+      query: { type: "string", description: "What to look for: a question, some words, a name, a path." },
+      limit: {
+        type: "integer",
+        description: "How many results at most, up to 50; 10 if not given.",
+        isOptional: true,
+      },
+    },
+  ),
 ];

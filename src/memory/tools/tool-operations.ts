@@ -118,7 +118,7 @@ function number(args: ToolArguments, name: string, otherwise?: number): number {
   return value;
 }
 
-function integer(args: ToolArguments, name: string, otherwise?: number): number {
+export function integer(args: ToolArguments, name: string, otherwise?: number): number {
   const value = number(args, name, otherwise);
   if (!Number.isInteger(value) || value < -1 || (value < 0 && otherwise === undefined))
     throw new ToolMistake(`the argument ${name} must be a whole number`);
