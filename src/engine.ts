@@ -10,6 +10,8 @@ import { Compactor } from "./compaction/jobs/compactor.js";
 import { extractiveSummarizer, transcribe } from "./compaction/jobs/fold-threads.js";
 import { PlanSeal } from "./compaction/jobs/plan-seal.js";
 import { summarizerSet } from "./compaction/summarizers/summarizer-set.js";
+import { ConfigError } from "./config/config-error.js";
+import { isLoopback } from "./config/load-config.js";
 import { assertOperatorPaths } from "./config/operator-paths.js";
 import { type Config, configOptions } from "./config/options.js";
 import { packageRoot } from "./config/package-root.js";
@@ -31,8 +33,18 @@ import { createMemory, type MemoryDeps } from "./memory/deps.js";
 import { Calibrator } from "./models/calibrator.js";
 import { type Catalogue, extendCatalogue, parseCatalogue } from "./models/catalogue.js";
 import { Offload } from "./offload/offload.js";
+import { MemoryProvider } from "./recall/context/memory-source.js";
+import { searchForAgent } from "./recall/context/search-for-agent.js";
+import { createRecall, type RecallDeps } from "./recall/deps.js";
+import { configuredEmbedder } from "./recall/embedders/configured.js";
+import type { ClosableEmbedder } from "./recall/embedders/embedded.js";
+import type { Embedder } from "./recall/embedders/embedder.js";
+import { openVectors } from "./recall/vectors/open-vectors.js";
 import { RecentReceipts } from "./receipts/recent-receipts.js";
 import { parseContextSettings } from "./server/validation/settings-file.js";
+import { createSources, type SourceDeps } from "./sources/deps.js";
+import { isAddressRule } from "./sources/remote/allowed-addresses.js";
+import type { OfferedSource } from "./sources/source.js";
 import { CalibrationStore } from "./storage/assembly/calibration-store.js";
 import { ReceiptStore } from "./storage/assembly/receipt-store.js";
 import { type Database, openDatabase } from "./storage/database.js";
@@ -53,6 +65,8 @@ export interface Engine {
   readonly capsules: CapsuleDeps;
   readonly workspaces: WorkspaceDeps;
   readonly memory: MemoryDeps;
+  readonly recall: RecallDeps;
+  readonly sources: SourceDeps;
   readonly assembly: AssemblyDeps;
   /** All that is kept in memory, each with its bound. */
   readonly caches: readonly MemoryUse[];
@@ -64,8 +78,12 @@ export interface EngineOptions {
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly ids?: Ids;
+  /** Makes vectors in place of the one that the settings name. */
+  readonly embedder?: Embedder;
   /** Where caches are made; their sizes are a share of the usual ones. */
   readonly caches?: Caches;
+  /** Sources of context besides those that are built in. */
+  readonly sources?: readonly OfferedSource[];
 }
 
 const hourMs = 3_600_000;
@@ -81,6 +99,8 @@ export async function openEngine(
   const catalogue = loadCatalogue(config);
   const settings = namedFile(config, "contextSettingsFile", parseContextSettings);
   assertOperatorPaths(config);
+  const embedder = options.embedder ? ownEmbedder(options.embedder) : configuredEmbedder(config);
+  const addresses = plugInAddresses(config);
   const database = await openDatabase({
     url: config.database,
     poolSize: config.databasePoolSize,
@@ -97,6 +117,28 @@ export async function openEngine(
   const offload = new Offload(Math.min(2, availableParallelism()));
   const warn = (what: string) => (error: unknown) => logger.warn({ cause: String(error) }, what);
   const { historyCacheBytes, watchPollMs } = config;
+  const recall = createRecall({
+    database,
+    embedding: embedder && {
+      embedder,
+      vectors: await openVectors({
+        database,
+        offload,
+        clock,
+        caches,
+        cacheBytes: config.vectorCacheBytes,
+        onFailure: warn("vectors could not be handed to pgvector; they are compared in process"),
+      }),
+      batchSize: config.embedder === "embedded" ? 4 : config.embedderBatchSize,
+      onFailure: (words) =>
+        logger.warn({ embedder: embedder.id }, `the embedder ${words}; it is tried again until it works`),
+      onRecovery: () => logger.info({ embedder: embedder.id }, "the embedder works again"),
+    },
+    onFailure: warn("texts could not be indexed for searches; they are found once they are"),
+    caches,
+    clock,
+  });
+  const onWritten = () => recall.indexer.nudge();
   const onWatchFailure = warn("watched sessions cannot be looked at; it is tried again until it works");
   const ledger = createLedger({
     database,
@@ -104,6 +146,7 @@ export async function openEngine(
     historyCacheBytes,
     watchPollMs,
     onWatchFailure,
+    onWritten,
     caches,
     clock,
     timers,
@@ -114,11 +157,25 @@ export async function openEngine(
   const memory = createMemory({
     database,
     counter,
+    search: (...asked) => searchForAgent(recall, ...asked),
     watchPollMs,
     onWatchFailure: warn("watched blocks cannot be looked at; it is tried again until it works"),
+    onWritten,
     caches,
     clock,
     ids,
+  });
+  const onSourceFailure = (source: string, error: unknown) =>
+    logger.warn({ source, cause: String(error) }, "a source failed");
+  const sources = createSources({
+    database,
+    given: options.sources ?? [],
+    providers: [new MemoryProvider(recall)],
+    addresses,
+    caches,
+    clock,
+    timers,
+    onFailure: onSourceFailure,
   });
   const receipts = new ReceiptStore(database, warn("receipts could not be written"), caches);
   const onProblem = (path: string, problem: string) =>
@@ -168,6 +225,7 @@ export async function openEngine(
     offload,
     catalogue,
     knobTable,
+    sources,
     override,
     templates,
     systemCache: createSystemCache(caches),
@@ -193,12 +251,16 @@ export async function openEngine(
   };
   const timer = setInterval(sweep, Math.min(hourMs, (config.requestRetentionHours * hourMs) / 4)).unref();
   sweep();
+  // What another server, or this one before it ended, left to be indexed.
+  recall.indexer.nudge();
   return {
     database,
     ledger,
     capsules,
     workspaces,
     memory,
+    recall,
+    sources,
     assembly,
     caches: caches.uses,
     async close() {
@@ -207,16 +269,38 @@ export async function openEngine(
       await sweeping;
       await ledger.watches.close();
       await compactor.close();
+      await sources.outcomes.idle();
+      sources.plugIns.close();
       await ledger.writer.idle();
       memory.watches.close();
       await memory.writer.idle();
-      await memory.checkingThread.close();
+      await memory.checker.close();
+      await recall.close();
       await receipts.flush();
       await calibrator.flush();
       await counter.close();
       await offload.close();
       await database.close();
     },
+  };
+}
+
+/** By default plug-ins are on this machine, and only where whoever could register them is on it, too. */
+function plugInAddresses({ sourceAddresses, listen }: Config): readonly string[] {
+  if (sourceAddresses.includes("none")) return [];
+  const wrong = sourceAddresses.find((entry) => entry !== "auto" && !isAddressRule(entry));
+  if (wrong !== undefined)
+    throw new ConfigError([`--source-addresses: ${JSON.stringify(wrong)} is no address and no network`]);
+  if (!sourceAddresses.includes("auto")) return sourceAddresses;
+  return listen.every(isLoopback) ? ["loopback"] : [];
+}
+
+/** Whoever made it closes it. */
+function ownEmbedder(embedder: Embedder): ClosableEmbedder {
+  return {
+    id: embedder.id,
+    embed: (...given) => embedder.embed(...given),
+    close: async () => undefined,
   };
 }
 
@@ -239,6 +323,6 @@ async function openPlanSeal(config: Config, database: Database): Promise<PlanSea
     return new PlanSeal(await sharedSecret(database, "compaction plans"));
   } catch (error) {
     await database.close();
-    throw openError(config.database, error);
+    throw await openError(config.database, error);
   }
 }

@@ -55,6 +55,12 @@ export { ApprovalDecision, MessageRole } from "./contract/gen/quire/v1/message.j
 export { AgentRole, EventSource } from "./contract/gen/quire/v1/origin.js";
 export type { Session, SessionDefaults } from "./contract/gen/quire/v1/session.js";
 export { HeadMoveCause, TaskStatus } from "./contract/gen/quire/v1/session.js";
+export {
+  SourcePosition,
+  type SourceReport,
+  type SourceRule,
+  SourceState,
+} from "./contract/gen/quire/v1/source.js";
 export type { ModelCall, TokenUsage, Turn } from "./contract/gen/quire/v1/turn.js";
 export { OpenItemKind, TurnStatus } from "./contract/gen/quire/v1/turn.js";
 export type {
@@ -70,3 +76,13 @@ export { type FieldViolation, QuireError } from "./errors/quire-error.js";
 export type { Reason } from "./errors/reasons.js";
 export type { Call, CallOptions, StreamCall } from "./in-process/bind.js";
 export type { Quire } from "./in-process/quire.js";
+export type { EmbeddedSide, Embedder } from "./recall/embedders/embedder.js";
+export { plainRules, type SourceRules } from "./sources/rules.js";
+export type {
+  OfferedSource,
+  ShownHistory,
+  Source,
+  SourceAnswer,
+  SourceBlock,
+  SourceView,
+} from "./sources/source.js";

@@ -5,6 +5,7 @@ import {
   type ModelLimits,
   PrefixPolicy,
 } from "../domain/context-settings.js";
+import { SourcePosition, type SourceRule } from "../domain/source.js";
 
 /** Context settings with nothing left open. */
 export interface ResolvedSettings {
@@ -26,6 +27,12 @@ export interface ResolvedSettings {
   /** By model. */
   readonly modelLimits: ReadonlyMap<string, ModelLimits>;
   readonly defaultLimits: ModelLimits;
+  /** By the names of sources. */
+  readonly sources: ReadonlyMap<string, SourceRule>;
+  /** Whether the shipped instructions are part of the system prompt. */
+  readonly hasBasePrompt: boolean;
+  /** The rounds that sovereign mode names; undefined where it is off. */
+  readonly sovereignRounds: number | undefined;
 }
 
 type SetStrategy = Exclude<CompressionStrategy, "COMPRESSION_STRATEGY_UNSPECIFIED" | "UNRECOGNIZED">;
@@ -83,6 +90,9 @@ export function mergeSettings(server: Layer, capsule: Layer, request: Layer): Re
     defaultLimits: mergeLimits([server, capsule, request].flatMap((layer) => layer?.defaultLimits ?? [])).get(
       "",
     ) ?? { model: "" },
+    hasBasePrompt: first("basePrompt") ?? false,
+    sovereignRounds: first("sovereignMode") ? (first("maxSkillRounds") ?? 12) : undefined,
+    sources: mergeRules([server, capsule, request].flatMap((layer) => layer?.sources ?? [])),
   };
 }
 
@@ -114,6 +124,33 @@ function mergeLimits(weakestFirst: readonly ModelLimits[]): ReadonlyMap<string, 
     merged.set(limits.model, all);
   }
   return merged;
+}
+
+const noRules: ReadonlyMap<string, SourceRule> = new Map();
+
+function mergeRules(weakestFirst: readonly SourceRule[]): ReadonlyMap<string, SourceRule> {
+  if (weakestFirst.length === 0) return noRules;
+  const merged = new Map<string, SourceRule>();
+  for (const rule of weakestFirst) {
+    const before = merged.get(rule.name);
+    merged.set(rule.name, before ? laterRule(before, rule) : rule);
+  }
+  return merged;
+}
+
+/** What a later rule says, and what an earlier one said where it says nothing. */
+function laterRule(before: SourceRule, rule: SourceRule): SourceRule {
+  const said = Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
+  const isPlaced = rule.position !== SourcePosition.UNSPECIFIED;
+  const names = new Set(rule.thresholds.map(({ name }) => name));
+  return {
+    ...before,
+    ...said,
+    name: rule.name,
+    roles: rule.roles.length > 0 ? rule.roles : before.roles,
+    position: isPlaced ? rule.position : before.position,
+    thresholds: [...before.thresholds.filter(({ name }) => !names.has(name)), ...rule.thresholds],
+  };
 }
 
 const limitNames = ["maxTokens", "memoryTokens", "historyTokens", "reserveResponseTokens"] as const;

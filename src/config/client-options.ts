@@ -5,6 +5,8 @@ import { readSettingFile } from "./setting-file.js";
 export interface ClientOptions {
   /** host:port, or unix:/path. */
   readonly address: string;
+  /** Whether somebody named it: it is not the default. */
+  readonly isAsked: boolean;
   /** PEM of the authorities that the server's certificate is checked against; absent for plain text. */
   readonly authorities: Buffer | undefined;
 }
@@ -26,5 +28,6 @@ export function clientOptions(
     ]);
   }
   const file = flags.tlsCa ?? env.QUIRE_TLS_CA;
-  return { address, authorities: file ? readSettingFile("--tls-ca", file) : undefined };
+  const isAsked = flags.address !== undefined || Boolean(env.QUIRE_ADDRESS);
+  return { address, isAsked, authorities: file ? readSettingFile("--tls-ca", file) : undefined };
 }

@@ -172,7 +172,7 @@ export const configOptions = {
     flag: "--history-cache-bytes",
     placeholder: "n",
     description: "memory for finished turns; 0 turns the cache off",
-    fallback: 128 * megabytes,
+    fallback: 64 * megabytes,
     parse: wholeNumber(0, 64 * 1024 * megabytes),
   }),
   requestRetentionHours: option<number>({
@@ -207,6 +207,32 @@ export const configOptions = {
       "files that replace the words models read: worker.md, current-time.md, ...; a change applies at once",
     fallback: "",
     parse: z.string(),
+  }),
+  sourceAddresses: option<readonly string[]>({
+    env: "QUIRE_SOURCE_ADDRESSES",
+    flag: "--source-addresses",
+    placeholder: "addresses",
+    description:
+      "where plug-ins may be: host:port, host:* or network:port (10.0.0.0/8:*), several with commas between; loopback; none",
+    fallback: ["auto"],
+    parse: z
+      .union(
+        [z.string().transform((value) => value.split(",").map((entry) => entry.trim())), z.array(z.string())],
+        {
+          error: "must be an address, or several with commas between",
+        },
+      )
+      .pipe(
+        z
+          .array(
+            z
+              .string()
+              .regex(/^(auto|none|loopback|\[[0-9A-Fa-f:./]+\]:(\d{1,5}|\*)|[^:[\]\s]+:(\d{1,5}|\*))$/, {
+                error: "must be host:port, host:*, network:port, loopback or none",
+              }),
+          )
+          .min(1, { error: "must name at least one, or none" }),
+      ),
   }),
   catalogueFile: option<string>({
     env: "QUIRE_CATALOGUE_FILE",
@@ -311,6 +337,95 @@ export const configOptions = {
     description: "the window of the summarizers' models, for prompt and answer",
     fallback: 128_000,
     parse: wholeNumber(4_000, 10_000_000),
+  }),
+  embedder: option<"none" | "openai" | "embedded">({
+    env: "QUIRE_EMBEDDER",
+    flag: "--embedder",
+    placeholder: "name",
+    description:
+      "what makes vectors for search: openai (an endpoint), embedded (a package that you install), or none",
+    fallback: "none",
+    parse: z.enum(["none", "openai", "embedded"], { error: "must be none, openai or embedded" }),
+  }),
+  embedderOpenaiUrl: option<string>({
+    env: "QUIRE_EMBEDDER_OPENAI_URL",
+    flag: "--embedder-openai-url",
+    placeholder: "url",
+    description: "where OpenAI's embeddings are served; empty for OpenAI itself",
+    fallback: "",
+    parse: webAddress,
+  }),
+  embedderOpenaiModel: option<string>({
+    env: "QUIRE_EMBEDDER_OPENAI_MODEL",
+    flag: "--embedder-openai-model",
+    placeholder: "model",
+    description: "model for vectors over OpenAI's protocol",
+    fallback: "text-embedding-3-small",
+    parse: z.string().min(1, { error: "must not be empty" }),
+  }),
+  embedderOpenaiKey: option<string>({
+    env: "QUIRE_EMBEDDER_OPENAI_KEY",
+    flag: "--embedder-openai-key",
+    placeholder: "key",
+    description: "its API key; better in the environment, which other users cannot see",
+    fallback: "",
+    parse: secret,
+  }),
+  embedderOpenaiDimensions: option<number>({
+    env: "QUIRE_EMBEDDER_OPENAI_DIMENSIONS",
+    flag: "--embedder-openai-dimensions",
+    placeholder: "n",
+    description: "dimensions that the model is asked for; 0 for as many as it has",
+    fallback: 0,
+    parse: wholeNumber(0, 16_000),
+  }),
+  embedderQueryPrefix: option<string>({
+    env: "QUIRE_EMBEDDER_QUERY_PREFIX",
+    flag: "--embedder-query-prefix",
+    placeholder: "text",
+    description: 'what the endpoint\'s model wants before a question, as in "query: "',
+    fallback: "",
+    parse: z.string(),
+  }),
+  embedderTextPrefix: option<string>({
+    env: "QUIRE_EMBEDDER_TEXT_PREFIX",
+    flag: "--embedder-text-prefix",
+    placeholder: "text",
+    description: 'what it wants before a text, as in "passage: "',
+    fallback: "",
+    parse: z.string(),
+  }),
+  embedderBatchSize: option<number>({
+    env: "QUIRE_EMBEDDER_BATCH_SIZE",
+    flag: "--embedder-batch-size",
+    placeholder: "n",
+    description: "texts in one call of the endpoint",
+    fallback: 64,
+    parse: wholeNumber(1, 2_048),
+  }),
+  embedderTimeoutMs: option<number>({
+    env: "QUIRE_EMBEDDER_TIMEOUT_MS",
+    flag: "--embedder-timeout-ms",
+    placeholder: "ms",
+    description: "how long one attempt of such a call may take",
+    fallback: 15_000,
+    parse: wholeNumber(100, 600_000),
+  }),
+  embedderRetries: option<number>({
+    env: "QUIRE_EMBEDDER_RETRIES",
+    flag: "--embedder-retries",
+    placeholder: "n",
+    description: "how often such a call is made again at once; later it is tried again in any case",
+    fallback: 1,
+    parse: wholeNumber(0, 10),
+  }),
+  vectorCacheBytes: option<number>({
+    env: "QUIRE_VECTOR_CACHE_BYTES",
+    flag: "--vector-cache-bytes",
+    placeholder: "n",
+    description: "memory for vectors that are searched; what does not fit is read for each search",
+    fallback: 256 * megabytes,
+    parse: wholeNumber(megabytes, 64 * 1024 * megabytes),
   }),
   watchPollMs: option<number>({
     env: "QUIRE_WATCH_POLL_MS",

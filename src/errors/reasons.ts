@@ -64,6 +64,8 @@ export const reasons = [
   "SESSION_BUSY",
   "INTERRUPTED",
   "LEASE_LOST",
+  "SOURCE_NOT_FOUND",
+  "SOURCE_ADDRESS_NOT_ALLOWED",
 ] as const;
 
 export type Reason = (typeof reasons)[number];

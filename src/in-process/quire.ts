@@ -22,6 +22,8 @@ export interface Quire {
   readonly workspaces: CallsOf<Services["workspaces"], CallOptions>;
   /** Memory blocks, the tools that change them, and archival entries. */
   readonly memory: CallsOf<Services["memory"], CallOptions>;
+  /** What contexts know besides their conversation, and who tells them. */
+  readonly sources: CallsOf<Services["sources"], CallOptions>;
   /** Contexts: layer by layer or at once, their receipts, and token counts. */
   readonly assembly: CallsOf<Services["assembly"], CallOptions>;
   /** Takes no more calls, ends the streams, waits for what is being written, and closes the database. */
@@ -31,13 +33,14 @@ export interface Quire {
 /** The services on an engine, which is closed with them. */
 export function quireOn(engine: Rooms & { close(): Promise<void> }): Quire {
   const calls = new RunningCalls();
-  const { ledger, capsules, workspaces, memory, assembly } = servicesOn(engine);
+  const { ledger, capsules, workspaces, memory, sources, assembly } = servicesOn(engine);
   let closed: Promise<void> | undefined;
   return {
     ledger: bind(calls, ledger),
     capsules: bind(calls, capsules),
     workspaces: bind(calls, workspaces),
     memory: bind(calls, memory),
+    sources: bind(calls, sources),
     assembly: bind(calls, assembly),
     close() {
       closed ??= calls.close().then(() => engine.close());

@@ -15,6 +15,7 @@ import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import {
   type AnsweredAssembly,
+  asPrompted,
   draftMessages,
   locate,
   messageRow,
@@ -79,7 +80,8 @@ export async function appendMessages(
         );
       }
       const state = OpenState.parse(before.openStateJson);
-      const draft = withCallIds(drafted, before.id, before.messageCount);
+      const withIds = withCallIds(drafted, before.id, before.messageCount);
+      const draft = asPrompted(withIds, before, state, command.assembly);
       extendState(state, draft.located);
       const reported = reportedCalls(command, command);
       const { turn, calls } = withCalls(withMessages(before, draft, state), reported, draft.nowUs, "usage");

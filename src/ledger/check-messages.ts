@@ -74,6 +74,7 @@ function requireParts(
 export function extendState(state: OpenState, messages: readonly LocatedMessage[]): void {
   for (const located of messages) {
     checkRole(state, located);
+    state.answered = located.message.role === MessageRole.ASSISTANT;
     located.message.parts.forEach((part, index) => {
       layPart(state, part.content!, `${located.field}.parts[${index}]`, located.pathOf?.(index));
     });

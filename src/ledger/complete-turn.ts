@@ -14,6 +14,7 @@ import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
 import {
   type AnsweredAssembly,
+  asPrompted,
   draftMessages,
   headMoved,
   locate,
@@ -67,7 +68,8 @@ export async function completeTurn(
       const { session } = found;
       if (!session) throw sessionNotFound(open.sessionId);
       const state = OpenState.parse(open.openStateJson);
-      const draft = withCallIds(drafted, open.id, open.messageCount);
+      const withIds = withCallIds(drafted, open.id, open.messageCount);
+      const draft = asPrompted(withIds, open, state, command.assembly);
       extendState(state, draft.located);
       const status = endOf(command.status, command, state);
       const read = readAnswer(draft, command);

@@ -19,6 +19,8 @@ export interface LedgerOptions {
   readonly watchPollMs: number;
   /** Told when watched sessions could not be looked at; once, until they can be again. */
   readonly onWatchFailure?: (error: unknown) => void;
+  /** Told when turns were written. */
+  readonly onWritten?: () => void;
   readonly caches?: Caches;
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -35,7 +37,7 @@ export function createLedger(options: LedgerOptions): LedgerDeps {
     threads,
     sessions,
     compactions: new CompactionStore(options.database),
-    writer: new TurnWriter(options.database),
+    writer: new TurnWriter(options.database, options.onWritten),
     cache: new TurnCache(threads, options.historyCacheBytes, caches),
     watches,
     leases: new LeaseLines(sessions, watches, options.timers ?? systemTimers),

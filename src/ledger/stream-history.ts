@@ -66,7 +66,8 @@ export async function* streamHistory(
     for await (const turns of deps.cache.read(tenantId, thread.epoch, segment)) {
       signal?.throwIfAborted();
       for (const turn of turns) {
-        for (const wire of keptWires(turn, compaction)) yield* batcher.add(wire);
+        // Not `yield*`, which would wait for each turn, whether it fills a batch or not.
+        for (const wire of keptWires(turn, compaction)) for (const batch of batcher.add(wire)) yield batch;
       }
     }
   }

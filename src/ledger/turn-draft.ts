@@ -45,6 +45,8 @@ export interface MessageDraft {
   readonly nowUs: bigint;
   /** About how many bytes will be written. */
   readonly bytes: number;
+  /** Whether the first of them answers a request of its own, directly after another answer. */
+  readonly isPrompted?: boolean;
 }
 
 /** Where a new turn goes, and how it begins. */
@@ -99,6 +101,7 @@ export function messageRow(
       o200kTokens: draft.tokens[index]!.parts,
       contextO200kTokens: draft.tokens[index]!.context,
       createTime,
+      prompted: index === 0 && draft.isPrompted === true,
     })),
     state.abandoned.length > 0 ? MessageFlag.ABANDONS : 0,
   );
@@ -217,6 +220,21 @@ export interface AnsweredAssembly {
   readonly limitTokens: number;
   /** The compaction that it began with; empty for none. */
   readonly compactionId: string;
+  /** The open turn that it showed, empty for none, and how many messages that had. */
+  readonly activeTurnId: string;
+  readonly activeMessages: number;
+}
+
+/** The draft, which says whether its model was asked for it directly after an answer of its own. */
+export function asPrompted(
+  draft: MessageDraft,
+  turn: TurnRow,
+  before: OpenState,
+  assembly: AnsweredAssembly | undefined,
+): MessageDraft {
+  const isNext = assembly?.activeTurnId === turn.id && assembly.activeMessages === turn.messageCount;
+  const isAnswer = draft.located[0]?.message.role === MessageRole.ASSISTANT;
+  return before.answered && isNext && isAnswer ? { ...draft, isPrompted: true } : draft;
 }
 
 /** Whether a turn stands where its context said that it would. */

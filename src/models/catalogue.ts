@@ -106,8 +106,26 @@ export interface FoundModel {
   readonly assumed: readonly ModelFact[];
 }
 
+/** So many names are remembered: callers may think up any. */
+const maxRemembered = 1_000;
+const remembered = new WeakMap<Catalogue, Map<string, FoundModel>>();
+
 /** A model by its name, however providers, clouds and routers write it; then its family; then the fallback. */
 export function findModel(catalogue: Catalogue, model: string): FoundModel {
+  let known = remembered.get(catalogue);
+  if (!known || known.size >= maxRemembered) {
+    known = new Map();
+    remembered.set(catalogue, known);
+  }
+  let found = known.get(model);
+  if (!found) {
+    found = lookUp(catalogue, model);
+    known.set(model, found);
+  }
+  return found;
+}
+
+function lookUp(catalogue: Catalogue, model: string): FoundModel {
   const { candidates, plain } = modelNames(model);
   for (const name of candidates) {
     const entry = catalogue.models.get(name);

@@ -18,15 +18,20 @@ export class ThrowawayThread {
   private line: Promise<unknown> = Promise.resolve();
   private isClosed = false;
 
-  constructor(private readonly timeoutMs: number) {}
+  constructor(
+    private readonly timeoutMs: number,
+    /** So long a thread that nobody uses keeps what it loaded. */
+    private readonly idleTimeoutMs = 60_000,
+  ) {}
 
   /** `isHarmed` says of an answer that the thread is not to be used again. An error says so, too. */
   run<Run extends TaskFunction>(
     work: Task<Run>,
     input: Parameters<Run>[0],
     isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
+    timeoutMs = this.timeoutMs,
   ): Promise<Awaited<ReturnType<Run>>> {
-    const done = this.line.then(() => this.runNow(work, input, isHarmed));
+    const done = this.line.then(() => this.runNow(work, input, isHarmed, timeoutMs));
     this.line = done.catch(() => undefined);
     return done;
   }
@@ -40,23 +45,24 @@ export class ThrowawayThread {
     { filename, name }: Task<Run>,
     input: Parameters<Run>[0],
     isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
+    timeoutMs: number,
   ): Promise<Awaited<ReturnType<Run>>> {
     if (this.isClosed) throw new Error("the thread is closed");
     this.pool ??= new Piscina({
       minThreads: 0,
       maxThreads: 1,
-      idleTimeout: 60_000,
+      idleTimeout: this.idleTimeoutMs,
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     });
-    const signal = AbortSignal.timeout(this.timeoutMs);
+    const signal = AbortSignal.timeout(timeoutMs);
     try {
       const answer = (await this.pool.run(input, { filename, name, signal })) as Awaited<ReturnType<Run>>;
       if (isHarmed(answer)) await this.throwAway();
       return answer;
     } catch (error) {
       await this.throwAway();
-      throw signal.aborted ? new TaskTimedOut(`not done within ${this.timeoutMs} ms`) : error;
+      throw signal.aborted ? new TaskTimedOut(`not done within ${timeoutMs} ms`) : error;
     }
   }
 

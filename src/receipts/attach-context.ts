@@ -48,6 +48,8 @@ export async function attachContext(
       replay: cut?.replay === HistoryReplay.CLEAN ? ("clean" as const) : ("as_sent" as const),
       limitTokens: cut?.maxContextTokens ?? 0,
       compactionId: cut?.compactionId ?? "",
+      activeTurnId: sent.historyLayer?.activeTurnId ?? "",
+      activeMessages: sent.historyLayer?.activeMessageCount ?? 0,
     },
     warnings: [],
   };

@@ -25,8 +25,8 @@ export function layersWire(system: Buffer, tools: Buffer): readonly Buffer[] {
 
 /** The context in wire form: only what receipts keep apart is encoded, the rest is there already. */
 export function contextPieces(built: BuiltContext): Buffer[] {
-  const { sessionId, floors, cachePlan, prefix, candidates } = built.rest;
-  const apart = { sessionId, floors, cachePlan, prefix, candidates };
+  const { sessionId, floors, cachePlan, prefix, candidates, leadMessages } = built.rest;
+  const apart = { sessionId, floors, cachePlan, prefix, candidates, leadMessages };
   return [
     ...built.history,
     built.contextWire,

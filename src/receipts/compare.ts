@@ -5,7 +5,7 @@ import { Message } from "../contract/gen/quire/v1/message.js";
 import { type ContextChange, ContextChangeKind } from "../contract/gen/quire/v1/prompt_cache.js";
 import type { Tool } from "../contract/gen/quire/v1/workspace.js";
 import { beginAlike } from "../thread/history-cut.js";
-import { decodeMessages } from "../thread/message-codec.js";
+import { decodeMessages, encodeMessages } from "../thread/message-codec.js";
 import type { ReceiptDeps } from "./deps.js";
 import { type ReplayedContext, replayContext } from "./replay.js";
 
@@ -53,10 +53,12 @@ export async function compareReceipts(
 }
 
 function layersOf(context: ReplayedContext): Buffer[] {
-  const { currentMessage, systemPrompt } = context.rest;
+  const { currentMessage, systemPrompt, leadMessages } = context.rest;
   return [
     context.toolsWire,
-    Buffer.from(systemPrompt),
+    leadMessages.length === 0
+      ? Buffer.from(systemPrompt)
+      : Buffer.concat([Buffer.from(systemPrompt), encodeMessages(leadMessages).wire]),
     Buffer.concat(context.history),
     currentMessage ? Buffer.from(Message.encode(currentMessage).finish()) : Buffer.alloc(0),
   ];

@@ -2,6 +2,7 @@ import { AssembledContext, Receipt, ToolsLayer } from "../contract/gen/quire/v1/
 import { defaultPromptTexts, type PromptTexts } from "../domain/prompt-texts.js";
 import { wireBytes } from "../domain/wire-bytes.js";
 import type { StoredReceipt } from "../storage/assembly/waiting-receipts.js";
+import { decodeMessages } from "../thread/message-codec.js";
 import { parseTemplates } from "../workspace/templates.js";
 import { type BuiltContext, layersWire } from "./built-context.js";
 import type { ReceiptDeps } from "./deps.js";
@@ -31,6 +32,8 @@ export async function replayContext(
   ]);
   if (!systemBytes || !toolsWire) throw receiptExpired(id, "its system prompt or its tools");
   const receipt = Receipt.decode(stored.wire);
+  const textEnd = systemBytes.length - receipt.leadBytes;
+  const [promptBytes, leadWire] = [systemBytes.subarray(0, textEnd), systemBytes.subarray(textEnd)];
   const context = AssembledContext.decode(stored.contextWire);
   const vocabulary = receipt.budget?.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
   const words = { vocabulary, texts } as const;
@@ -42,11 +45,12 @@ export async function replayContext(
     texts,
     history,
     contextWire: stored.contextWire,
-    layersWire: layersWire(systemBytes, wireBytes(AssembledContext, AssembledContext.create({ tools }))),
+    layersWire: layersWire(promptBytes, wireBytes(AssembledContext, AssembledContext.create({ tools }))),
     rendered: undefined,
     rest: {
       ...context,
-      systemPrompt: systemBytes.toString("utf8"),
+      systemPrompt: promptBytes.toString("utf8"),
+      leadMessages: leadWire.length > 0 ? [...decodeMessages(leadWire)] : [],
       tools,
       sessionId: receipt.sessionId,
       floors: receipt.floors,
