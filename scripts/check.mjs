@@ -3,12 +3,14 @@ import { spawnSync } from "node:child_process";
 
 const steps = [
   ["format and lint", "npx", "biome", "check", "."],
+  ["client: code and types", "node", "scripts/client.mjs"],
   ["types", "npx", "tsc", "-p", "tsconfig.json"],
   ["layers", "node", "scripts/layers.mjs"],
   ["contract: lint", "npx", "buf", "lint"],
   ["contract: format", "npx", "buf", "format", "--diff", "--exit-code"],
   ["contract: comments", "node", "scripts/comments.mjs"],
   ["contract: breaking changes", "node", "scripts/breaking.mjs"],
+  ["lines of the agents", "node", "scripts/engine-lines.mjs", "--check"],
   ["generated code", "node", "scripts/generated.mjs"],
   ...(process.argv.includes("--without-tests") ? [] : [["tests", "npm", "test"]]),
 ];

@@ -25,20 +25,147 @@ const example = (language) => join(root, "examples", language);
 class Skipped extends Error {}
 
 /** Each takes the server's address, prepares what it needs (kept for the next run), and gives what the example printed. */
-const languages = { python: runPython, go: runGo, rust: runRust, java: runJava, typescript: runTypescript };
+const languages = {
+  python: runPython,
+  go: runGo,
+  rust: runRust,
+  java: runJava,
+  typescript: runTypescript,
+  "python-inbox": runPythonInbox,
+  "python-client": runPythonClient,
+  "python-agent": runPythonAgent,
+  "go-agent": runGoAgent,
+};
 
 /** What each example goes through: each step prints a line that begins with its name. */
-const steps = "resolved tools system history current completed recorded refused deadline".split(" ");
+const conversation = "resolved tools system history current completed recorded refused deadline".split(" ");
+const expected = {
+  "python-inbox": ["block", "unread", "killed", "refused"],
+  "python-client": ["ok", "page"],
+  "python-agent": ["turns"],
+  "go-agent": ["turns"],
+};
+/** How many turns an agent has; 200 are the whole of it. */
+const agentTurns = Number(process.env.QUIRE_AGENT_TURNS ?? 60);
 
-async function runPython(address) {
-  const folder = example("python");
-  const environment = await pythonEnvironment();
+function runPython(address) {
+  return runWithStubs("python", example("python"), ["main.py", address]);
+}
+
+/** The plug-in that reads a mailbox, as a process of its own; its test has a mail server. */
+function runPythonInbox(address) {
+  return runWithStubs("inbox", join(example("plug-ins"), "python"), ["test_inbox.py", address]);
+}
+
+async function runWithStubs(name, folder, program) {
+  const environment = await pythonEnvironment(name, folder);
   const env = { ...pathWith(join(environment, "bin")), PYTHONPATH: "gen" };
   await protoc(environment, folder, ["--python_out=gen", "--pyi_out=gen", "--grpc_python_out=gen"]);
-  return run(["python", "main.py", address], { cwd: folder, env });
+  return run(["python", ...program], { cwd: folder, env });
+}
+
+/** The wheel, built as a user would and installed where nothing else of this repository is; its tests, and the code of its page. */
+async function runPythonClient(address) {
+  const client = await pythonClient();
+  const [stand] = await startStandIns();
+  try {
+    const url = new URL(stand.url).origin;
+    const rules = await run([
+      client,
+      join(root, "clients", "python", "tests", "test_client.py"),
+      address,
+      url,
+    ]);
+    const page = readFileSync(join(root, "docs", "clients", "python.md"), "utf8");
+    const code = [...page.matchAll(/```python\n(.*?)```/gs)].map(([, block]) => block).join("\n");
+    const program = code.replace("127.0.0.1:50051", address).replace("http://127.0.0.1:8080", url);
+    const said = await run([client, "-c", program]);
+    const wanted = [
+      "NOT_FOUND SESSION_NOT_FOUND nobody",
+      "INVALID_FIELD page_size",
+      "The lease ends in May. 2",
+      "3 The lease ends in May.",
+      "True 0",
+      "4",
+    ].join("\n");
+    if (said.trim() !== wanted)
+      throw new Error(`docs/clients/python.md prints\n${said}\ninstead of\n${wanted}`);
+    return `${rules}page ${wanted}`;
+  } finally {
+    await stand.close();
+  }
+}
+
+async function runPythonAgent() {
+  return runAgent([await pythonClient(), join(example("python"), "agent.py")]);
+}
+
+async function runGoAgent() {
+  const { tools, folder } = await goStubs();
+  const program = join(tools.folder, "agent");
+  await run(["go", "build", "-o", program, "./agent"], { cwd: folder });
+  return runAgent([program]);
+}
+
+/** An agent's long run, and what it came to. */
+async function runAgent(command) {
+  const { longRun } = await import(join(root, "dist", "examples", "run", "long-run.js"));
+  const turnsEach = agentTurns < 200 ? 5 : 10;
+  const { turns, modelCalls, workers, overflows, kills, cacheShare } = await longRun(
+    { command, cwd: root },
+    { root, turns: agentTurns, turnsEach },
+  );
+  const shares = Object.entries(cacheShare).map(([name, share]) => `${name} ${(100 * share).toFixed(1)} %`);
+  return `turns ${turns}, ${modelCalls} model calls, ${workers} workers, ${overflows} contexts too long, ${kills} kills
+cache ${shares.join(", ")}\n`;
+}
+
+async function startStandIns() {
+  const { startProviders } = await import(join(root, "dist", "examples", "provider", "provider.js"));
+  const { anthropicApi } = await import(join(root, "dist", "examples", "provider", "anthropic.js"));
+  const { obedientScript } = await import(join(root, "dist", "examples", "provider", "script.js"));
+  return startProviders([anthropicApi()], { script: obedientScript });
+}
+
+/** The Python of a fresh environment that the client's wheel is installed in. */
+async function pythonClient() {
+  const { python } = await findPython();
+  const folder = join(root, "clients", "python");
+  const sources = [
+    "pyproject.toml",
+    "setup.py",
+    "generate.py",
+    ...sourcesOf(join(folder, "src", "quire"), ".py"),
+  ];
+  const contents = sources.map((name) => readFileSync(resolve(folder, name), "utf8"));
+  const contracts = contractFiles().map((file) => readFileSync(join(contract, file), "utf8"));
+  const environment = kept("client", python.output, ...contents, ...contracts);
+  const own = join(environment.folder, "bin", "python");
+  await environment.prepare(async () => {
+    await run([python.command, "-m", "venv", "--clear", environment.folder]);
+    const pip = [own, "-m", "pip", "--quiet", "--disable-pip-version-check"];
+    const wheels = join(environment.folder, "wheels");
+    await run([...pip, "wheel", "--no-deps", "-w", wheels, folder]);
+    await run([...pip, "install", ...readdirSync(wheels).map((name) => join(wheels, name))]);
+  });
+  return own;
+}
+
+function sourcesOf(folder, ending) {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(ending) && name !== "_services.py")
+    .map((name) => join(folder, name));
 }
 
 async function runGo(address) {
+  const { tools, folder } = await goStubs();
+  const program = join(tools.folder, "example");
+  await run(["go", "build", "-o", program, "."], { cwd: folder });
+  return run([program, address], { cwd: folder });
+}
+
+/** Go's tools, and the stubs that they made. */
+async function goStubs() {
   const folder = example("go");
   // Asks in the module, so that a Go that is too old gets the one that go.mod asks for, if it may.
   const go = await firstThatRuns([["go", "version"]], "Go 1.24 or newer", { cwd: folder });
@@ -50,9 +177,7 @@ async function runGo(address) {
   const beside = "paths=source_relative";
   const outputs = ["--go_out=gen", `--go_opt=${beside}`, "--go-grpc_out=gen", `--go-grpc_opt=${beside}`];
   await protoc(environment, folder, outputs, pathWith(tools.folder));
-  const program = join(tools.folder, "example");
-  await run(["go", "build", "-o", program, "."], { cwd: folder });
-  return run([program, address], { cwd: folder });
+  return { tools, folder };
 }
 
 /** `build.rs` runs protoc: the one of a crate. */
@@ -91,7 +216,19 @@ async function runTypescript(address) {
 }
 
 /** A folder with the Python that has what the example needs, grpcio-tools with its protoc among it. */
-async function pythonEnvironment() {
+async function pythonEnvironment(name = "python", folder = example("python")) {
+  const { python } = await findPython();
+  const requirements = join(folder, "requirements.txt");
+  const environment = kept(name, python.output, readFileSync(requirements, "utf8"));
+  await environment.prepare(async () => {
+    await run([python.command, "-m", "venv", "--clear", environment.folder]);
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements];
+    await run([join(environment.folder, "bin", "python"), ...install]);
+  });
+  return environment.folder;
+}
+
+async function findPython() {
   const probe = "import sys, ensurepip, venv; assert sys.version_info >= (3, 10); print(sys.version)";
   const python = await firstThatRuns(
     [
@@ -100,14 +237,7 @@ async function pythonEnvironment() {
     ],
     "Python 3.10 or newer with venv",
   );
-  const requirements = join(example("python"), "requirements.txt");
-  const environment = kept("python", python.output, readFileSync(requirements, "utf8"));
-  await environment.prepare(async () => {
-    await run([python.command, "-m", "venv", "--clear", environment.folder]);
-    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements];
-    await run([join(environment.folder, "bin", "python"), ...install]);
-  });
-  return environment.folder;
+  return { python };
 }
 
 /** Stubs in `gen`, by a plain protoc that knows the contract's folder and nothing else. */
@@ -200,11 +330,15 @@ async function startServer() {
 const server = await startServer();
 const outcomes = [];
 try {
+  const only = process.argv.slice(2);
   for (const [language, runExample] of Object.entries(languages)) {
+    if (only.length > 0 && !only.includes(language)) continue;
     const started = Date.now();
     const outcome = await runExample(server.address).then(
       (output) => {
-        const missing = steps.filter((step) => !new RegExp(`^${step} `, "m").test(output));
+        const missing = (expected[language] ?? conversation).filter(
+          (step) => !new RegExp(`^${step} `, "m").test(output),
+        );
         if (missing.length === 0) return { result: "passed", note: "", output };
         return { result: "failed", note: `these steps are missing: ${missing.join(", ")}`, output };
       },
@@ -221,7 +355,7 @@ try {
   await server.stop();
 }
 for (const { language, result, seconds, note } of outcomes) {
-  console.log(`${language.padEnd(12)}${result.padEnd(9)}${`${seconds} s`.padStart(8)}  ${note}`.trimEnd());
+  console.log(`${language.padEnd(15)}${result.padEnd(9)}${`${seconds} s`.padStart(8)}  ${note}`.trimEnd());
 }
 const count = (result) => outcomes.filter((outcome) => outcome.result === result).length;
 console.log(`\n${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped`);
