@@ -18,22 +18,19 @@ export function askSources(
   view: SourceView,
   { mostMs, signal }: AskLimits,
 ): readonly (Promise<AskedSource> | AskedSource)[] {
+  if (sources.length === 0) return [];
   const deadlines = new Deadlines(timers, signal);
-  const asked = sources.map((active) => {
-    const ms = Math.min(active.rules.deadlineMs, mostMs);
-    return calls.ask(active, view, deadlines.of(ms));
-  });
-  // What answers without waiting for anything has done so when a few steps have passed, and needs no timer.
-  afterSteps(soonSteps, () => deadlines.start());
+  const question = { view, askedMs: performance.now() };
+  const met = calls.metBy(view.tenantId);
+  const asked = sources.map((active) =>
+    calls.ask(active, question, met, deadlines.of(Math.min(active.rules.deadlineMs, mostMs))),
+  );
+  void deadlines.start();
   return asked;
 }
 
+/** What answers without waiting for anything has done so when a few steps have passed, and needs no timer. */
 const soonSteps = 8;
-
-function afterSteps(steps: number, work: () => void): void {
-  if (steps === 0) work();
-  else queueMicrotask(() => afterSteps(steps - 1, work));
-}
 
 /** Sources with the same time share one timer and one signal: most answer long before, and should not pay for more. */
 class Deadlines {
@@ -53,7 +50,16 @@ class Deadlines {
     return deadline;
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    for (let step = 0; step < soonSteps; step++) {
+      if (!this.areOpen()) break;
+      await undefined;
+    }
     for (const deadline of this.byMs.values()) deadline.start(this.timers, this.signal);
+  }
+
+  private areOpen(): boolean {
+    for (const { isOpen } of this.byMs.values()) if (isOpen) return true;
+    return false;
   }
 }

@@ -90,6 +90,12 @@ export interface SourceAnswer {
 
 export const emptyAnswer: SourceAnswer = { blocks: [] };
 
+/** Whoever waits for an answer. */
+export interface Waiting {
+  /** Aborts when the answer is no longer waited for. Made when it is first looked at. */
+  readonly signal: AbortSignal;
+}
+
 /** Answers "what should this context know?". It may throw or never answer: then it is left out, and nothing else is harmed. */
 export interface Source {
   readonly name: string;
@@ -97,8 +103,7 @@ export interface Source {
   readonly isAfterHistory?: boolean;
   /** Stands for the question: what is asked again in the cache's time is answered from there. Undefined: never kept. */
   cacheKey?(view: SourceView): string | undefined;
-  /** The signal aborts when the answer is no longer waited for. */
-  fetch(view: SourceView, rules: SourceRules, signal: AbortSignal): Promise<SourceAnswer> | SourceAnswer;
+  fetch(view: SourceView, rules: SourceRules, waiting: Waiting): Promise<SourceAnswer> | SourceAnswer;
 }
 
 /** A source that a context asks, and by which rules. */

@@ -8,6 +8,7 @@ import type {
   SourceAnswer,
   SourceProvider,
   SourceView,
+  Waiting,
 } from "../../sources/source.js";
 import { emptyAnswer } from "../../sources/source.js";
 import type { RecallDeps } from "../deps.js";
@@ -43,7 +44,7 @@ export class MemorySource implements Source {
 
   constructor(private readonly deps: RecallDeps) {}
 
-  async fetch(view: SourceView, rules: SourceRules, signal: AbortSignal): Promise<SourceAnswer> {
+  async fetch(view: SourceView, rules: SourceRules, { signal }: Waiting): Promise<SourceAnswer> {
     const { limit } = view.recall;
     const last = await lastWords(this.deps.store, view, rules.thresholds.last_turns ?? 0);
     const query = [view.eventText, ...last.asked].join("\n").trim();

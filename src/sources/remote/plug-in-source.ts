@@ -22,7 +22,7 @@ export function plugInSource(name: string, plugIn: PlugIn): Source {
       const asked = [sessionId, agent, role, eventText, identity, platform, permissions, model];
       return sha256(Buffer.from(JSON.stringify(asked))).toString("base64");
     },
-    async fetch(view, rules, signal) {
+    async fetch(view, rules, { signal }) {
       const { blocks } = await plugIn.fetch(requestOf(name, view, rules), signal, rules.deadlineMs + graceMs);
       const titles = new Set<string>();
       return { blocks: blocks.slice(0, maxBlocks).flatMap((block) => blockOf(name, block, titles)) };
