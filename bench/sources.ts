@@ -1,9 +1,13 @@
 import { Caches } from "../src/domain/caches.js";
 import { systemClock, systemTimers } from "../src/domain/clock.js";
 import { defaultPromptTexts } from "../src/domain/prompt-texts.js";
+import type { RecallDeps } from "../src/recall/deps.js";
+import { packagedWeights } from "../src/recall/ranking/weights.js";
+import { rankTexts } from "../src/recall/search/rank-texts.js";
 import { askSources } from "../src/sources/ask-sources.js";
 import type { Knowledge } from "../src/sources/builtin/knowledge.js";
 import { procedures } from "../src/sources/builtin/procedures.js";
+import type { TextsToRank } from "../src/sources/rank-texts.js";
 import { plainRules, type SourceRules } from "../src/sources/rules.js";
 import type { ActiveSource, SourceView } from "../src/sources/source.js";
 import { SourceCalls } from "../src/sources/source-calls.js";
@@ -41,6 +45,7 @@ const view: SourceView = {
 /** Built-in sources that answer at once: each ranks twenty procedures that it has in memory, and shows the best three. */
 function quick(): readonly ActiveSource[] {
   const random = seeded(16);
+  const recall = { weights: packagedWeights(), embedding: undefined } as unknown as RecallDeps;
   return Array.from({ length: SOURCES }, (_, index) => {
     const items = Array.from({ length: 20 }, (__, item) => ({
       key: `p${item}`,
@@ -48,7 +53,10 @@ function quick(): readonly ActiveSource[] {
       steps: prose(random, 200),
       updatedMs: 0,
     }));
-    const known = { items: async () => items } as unknown as Knowledge;
+    const known = {
+      items: async () => items,
+      rank: (asked: TextsToRank<object>) => rankTexts(recall, asked),
+    } as unknown as Knowledge;
     const of = { tenantId: "default", agent: "atlas", marks: [] };
     return {
       source: {

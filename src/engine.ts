@@ -39,6 +39,7 @@ import { createRecall, type RecallDeps } from "./recall/deps.js";
 import { configuredEmbedder } from "./recall/embedders/configured.js";
 import type { ClosableEmbedder } from "./recall/embedders/embedded.js";
 import type { Embedder } from "./recall/embedders/embedder.js";
+import { rankTexts } from "./recall/search/rank-texts.js";
 import { openVectors } from "./recall/vectors/open-vectors.js";
 import { RecentReceipts } from "./receipts/recent-receipts.js";
 import { parseContextSettings } from "./server/validation/settings-file.js";
@@ -171,6 +172,7 @@ export async function openEngine(
     database,
     given: options.sources ?? [],
     providers: [new MemoryProvider(recall)],
+    rankTexts: (asked) => rankTexts(recall, asked),
     addresses,
     caches,
     clock,

@@ -2,8 +2,10 @@ import { Caches } from "../domain/caches.js";
 import { type Clock, systemClock, systemTimers, type Timers } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { SourceStore } from "../storage/source/source-store.js";
+import { Knowledge } from "./builtin/knowledge.js";
 import { KnownSources } from "./known-sources.js";
 import { OutcomeCounter } from "./outcome-counter.js";
+import type { RankTexts } from "./rank-texts.js";
 import { AllowedAddresses } from "./remote/allowed-addresses.js";
 import { PlugIns } from "./remote/plug-ins.js";
 import type { OfferedSource, SourceProvider } from "./source.js";
@@ -28,6 +30,8 @@ export interface SourceOptions {
   readonly given?: readonly OfferedSource[];
   /** Others that know sources of their own. */
   readonly providers?: readonly SourceProvider[];
+  /** What is relevant to an event, of what sources know. */
+  readonly rankTexts: RankTexts;
   /** Where plug-ins may be. */
   readonly addresses?: readonly string[];
   readonly caches?: Caches;
@@ -42,7 +46,12 @@ export function createSources(options: SourceOptions): SourceDeps {
   const store = new SourceStore(database);
   const plugIns = new PlugIns(new AllowedAddresses(addresses), caches);
   const outcomes = new OutcomeCounter(store, (error) => onFailure("self_model", error));
-  const known = new KnownSources(store, plugIns, outcomes, caches);
+  const known = new KnownSources(
+    new Knowledge(store, outcomes, options.rankTexts, caches),
+    store,
+    plugIns,
+    caches,
+  );
   const offering = given.length > 0 ? [{ active: async () => given }] : [];
   const providers = [...offering, known, ...(options.providers ?? [])];
   const calls = new SourceCalls(clock, caches, onFailure);

@@ -7,9 +7,8 @@ import type { SourceStore } from "../storage/source/source-store.js";
 import { sourcesKind } from "../storage/source/source-transaction.js";
 import { builtIns } from "./builtin/all.js";
 import type { BuiltIn } from "./builtin/builtin.js";
-import { Knowledge } from "./builtin/knowledge.js";
+import type { Knowledge } from "./builtin/knowledge.js";
 import { selfModel } from "./builtin/self-model.js";
-import type { OutcomeCounter } from "./outcome-counter.js";
 import { plugInSource } from "./remote/plug-in-source.js";
 import type { PlugIns } from "./remote/plug-ins.js";
 import { plainRules, type SourceRules, withRule } from "./rules.js";
@@ -27,16 +26,14 @@ interface Configs {
 
 /** The sources that are part of the server, where they know anything, and the plug-ins that were registered. One cheap query says what there is. */
 export class KnownSources implements SourceProvider {
-  private readonly knowledge: Knowledge;
   private readonly configs: BoundedCache<Configs>;
 
   constructor(
+    private readonly knowledge: Knowledge,
     private readonly store: SourceStore,
     private readonly plugIns: PlugIns,
-    outcomes: OutcomeCounter,
     caches: Caches,
   ) {
-    this.knowledge = new Knowledge(store, outcomes, caches);
     this.configs = caches.create<Configs>("sources that were put", megabyte, ({ bytes }) => bytes);
   }
 

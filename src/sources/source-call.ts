@@ -71,8 +71,7 @@ export class SourceCall implements Timed {
   private answered(answer: SourceAnswer): AskedSource {
     const { view } = this.question;
     const asked = answeredWith(this.active, view.nowMs, answer, this.elapsedUs(), false);
-    if (this.cacheKey !== undefined)
-      this.keeper.keep(this.cacheKey, answer, this.active.rules.cacheSeconds);
+    if (this.cacheKey !== undefined) this.keeper.keep(this.cacheKey, answer, this.active.rules.cacheSeconds);
     this.met.breaker.worked();
     return this.noted(asked);
   }

@@ -298,28 +298,6 @@ test("the graph shows what the event mentions, by name or alias, and its neighbo
   expect((await build(quire, "Nothing of that.")).sources[0]!.state).toBe(SourceState.EMPTY);
 });
 
-test("the three most relevant procedures are shown, the best first", async () => {
-  const quire = await agent();
-  const titles = [
-    "Deploy the website",
-    "Deploy a database",
-    "Bake bread",
-    "Restart the website",
-    "Website analytics",
-  ];
-  await put(
-    quire,
-    ...titles.map((title) => ({
-      $case: "procedure",
-      value: { title, steps: `1. do\n[SELF-MODEL]\n2. done` },
-    })),
-  );
-  const text = contextText((await build(quire, "Please deploy the website now")).currentMessage);
-  expect(text).toContain("[LEARNED PROCEDURES]\nDeploy the website:\n1. do\n\\[SELF-MODEL]\n2. done\n");
-  expect([...text.matchAll(/^(.*):\n1\. do$/gm)].map(([, title]) => title)).toHaveLength(3);
-  expect(text).not.toContain("Bake bread");
-});
-
 test("the list of skills has at most 1,200 characters, and guides come with the events that need them", async () => {
   const quire = await agent();
   const named = Array.from({ length: 60 }, (_, index) => ({

@@ -50,10 +50,12 @@ export class MemorySource implements Source {
     const query = [view.eventText, ...last.asked].join("\n").trim();
     if (limit === 0 || query === "") return emptyAnswer;
     // What waits has no partition yet.
-    await this.deps.indexer.catchUp(view.tenantId, signal);
+    const pending = view.isDryRun
+      ? await this.deps.store.countPending(view.tenantId)
+      : await this.deps.indexer.catchUp(view.tenantId, signal);
     const folded = await this.foldedScope(view);
     const found: SearchHit[] = [];
-    const notes: string[] = [];
+    const notes = pending > 0 ? [`${pending} texts wait to be indexed`] : [];
     for (const scope of [await this.archivalScope(view), folded]) {
       if (!scope || scope.partitions.length === 0) continue;
       const answer = await this.find(view, query, scope, limit, signal);
@@ -112,6 +114,7 @@ export class MemorySource implements Source {
         limit,
         similarityThreshold: view.recall.threshold ?? defaultSimilarity,
         nowMs: view.nowMs,
+        isReadOnly: view.isDryRun,
       },
       signal,
     );

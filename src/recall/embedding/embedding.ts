@@ -5,6 +5,7 @@ import { EmbeddingJobs } from "../../storage/recall/embedding-jobs.js";
 import type { SearchStore } from "../../storage/recall/search-store.js";
 import type { ClosableEmbedder } from "../embedders/embedded.js";
 import { QueryVectors } from "../embedders/query-vectors.js";
+import { TextVectors } from "../embedders/text-vectors.js";
 import type { OpenVectors } from "../vectors/open-vectors.js";
 import type { VectorIndex } from "../vectors/vector-index.js";
 import { documentTexts } from "./document-texts.js";
@@ -14,6 +15,8 @@ import { EmbeddingWorker } from "./embedding-worker.js";
 export interface Embedding {
   readonly embedderId: string;
   readonly queries: QueryVectors;
+  /** Of texts that are in no index. */
+  readonly texts: TextVectors;
   readonly index: VectorIndex;
   readonly worker: EmbeddingWorker;
   /** Where vectors are compared. */
@@ -45,6 +48,7 @@ const pollMs = 15_000;
 export function startEmbedding(deps: EmbeddingDeps): Embedding {
   const { embedder, vectors, database, store, caches, clock, timers } = deps;
   const queries = new QueryVectors({ embedder, caches, clock, timers });
+  const texts = new TextVectors({ embedder, caches, clock, batchSize: deps.batchSize });
   const worker = new EmbeddingWorker({
     embedder,
     jobs: new EmbeddingJobs(database),
@@ -61,11 +65,13 @@ export function startEmbedding(deps: EmbeddingDeps): Embedding {
   return {
     embedderId: embedder.id,
     queries,
+    texts,
     index: vectors.index,
     worker,
     kind: vectors.kind,
     async close() {
       queries.close();
+      await texts.close();
       await worker.close();
       await vectors.close();
       await embedder.close();

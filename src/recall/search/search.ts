@@ -31,6 +31,8 @@ export interface SearchCommand extends Filters {
   readonly similarityThreshold: number;
   /** What time it is for words such as "yesterday". */
   readonly nowMs?: number | undefined;
+  /** Whether nothing may be written: what waits to be indexed is only counted. */
+  readonly isReadOnly?: boolean | undefined;
 }
 
 export interface SearchHit {
@@ -68,7 +70,9 @@ export async function search(
   const { store, indexer, embedding } = deps;
   if (command.mode === "vector" && !embedding)
     throw QuireError.field("INVALID_FIELD", "mode", "is VECTOR, and no embedder is configured");
-  const pending = await indexer.catchUp(tenantId, signal);
+  const pending = command.isReadOnly
+    ? await store.countPending(tenantId)
+    : await indexer.catchUp(tenantId, signal);
   const scope =
     command.scope ??
     (await resolveScope(store, tenantId, { session: undefined, owner: undefined, ...command }));

@@ -1,10 +1,11 @@
 import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
 import { megabyte, textBytes } from "../../domain/memory-size.js";
-import type { ItemContent, SourceItem } from "../../domain/source-item.js";
-import type { ObservationRow, OutcomeRow, SourceMark } from "../../storage/source/rows.js";
+import type { ItemContent } from "../../domain/source-item.js";
+import type { ItemRow, ObservationRow, OutcomeRow, SourceMark } from "../../storage/source/rows.js";
 import type { SourceStore } from "../../storage/source/source-store.js";
 import type { OutcomeCounter } from "../outcome-counter.js";
+import type { RankTexts } from "../rank-texts.js";
 import type { SourceView } from "../source.js";
 import { decodeItem } from "../source-codec.js";
 
@@ -26,37 +27,31 @@ export class Knowledge {
   constructor(
     private readonly store: SourceStore,
     private readonly counter: OutcomeCounter,
+    /** The best of some items for a question. */
+    readonly rank: RankTexts,
     caches: Caches,
   ) {
     this.kept = caches.create<Kept<unknown>>("what sources know", 32 * megabyte, ({ bytes }) => bytes);
   }
 
-  /** Items of a kind that have not expired, of the agent first, then of all agents; an agent's own hides one of the same key. */
+  /**
+   * Items of a kind that have not expired, of the agent first, then of all agents; an agent's own hides one of the same key. The same list as
+   * before, where nothing has changed.
+   */
   async items<Case extends ItemContent["$case"]>(
     of: KnowledgeOf,
     kind: string,
     $case: Case,
     nowMs: number,
   ): Promise<readonly KnownItem<Case>[]> {
-    const all = await this.read(of, kind, async () => {
+    const { all, expiries, firstExpiryMs } = await this.read(of, kind, async () => {
       const rows = await this.store.items(of.tenantId, of.agent, [kind]);
-      const own = new Set(rows.filter(({ agent }) => agent !== "").map(({ key }) => key));
-      const items = rows
-        .filter(({ agent, key }) => agent === of.agent || !own.has(key))
-        .map(({ wire, key, updatedUs }) => ({
-          ...decodeItem(wire),
-          key,
-          updatedMs: Number(updatedUs / 1000n),
-        }));
       return {
-        value: items,
+        value: itemsIn<Case>(of.agent, rows, $case),
         bytes: rows.reduce((sum, { wire, key }) => sum + 512 + 3 * wire.length + textBytes(key), 0),
       };
     });
-    return all.flatMap(({ key, item, expireTime, updatedMs }: SourceItem & { updatedMs: number }) => {
-      if (item?.$case !== $case || (expireTime && expireTime.getTime() <= nowMs)) return [];
-      return [{ ...item.value, key, updatedMs } as unknown as KnownItem<Case>];
-    });
+    return nowMs < firstExpiryMs ? all : all.filter((_, index) => nowMs < expiries[index]!);
   }
 
   /** The series of a kind by their names, each oldest first. */
@@ -97,6 +92,36 @@ export class Knowledge {
     this.kept.set(key, loaded);
     return loaded.value;
   }
+}
+
+interface Items<Case extends ItemContent["$case"]> {
+  readonly all: readonly KnownItem<Case>[];
+  /** When each expires. */
+  readonly expiries: readonly number[];
+  readonly firstExpiryMs: number;
+}
+
+function itemsIn<Case extends ItemContent["$case"]>(
+  agent: string,
+  rows: readonly ItemRow[],
+  $case: Case,
+): Items<Case> {
+  const own = new Set(rows.filter((row) => row.agent !== "").map(({ key }) => key));
+  const all: KnownItem<Case>[] = [];
+  const expiries: number[] = [];
+  for (const row of rows) {
+    if (row.agent !== agent && own.has(row.key)) continue;
+    const { item, expireTime } = decodeItem(row.wire);
+    if (item?.$case !== $case) continue;
+    const updatedMs = Number(row.updatedUs / 1000n);
+    all.push({ ...item.value, key: row.key, updatedMs } as unknown as KnownItem<Case>);
+    expiries.push(expireTime?.getTime() ?? Number.POSITIVE_INFINITY);
+  }
+  return {
+    all,
+    expiries,
+    firstExpiryMs: expiries.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+  };
 }
 
 /** Whose knowledge, in which state. */
