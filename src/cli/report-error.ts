@@ -29,13 +29,13 @@ function errorText({ message, hints, details }: CliError): string {
   const { reason, fields, metadata } = details;
   const lines = [`error: ${message}`];
   if (typeof reason === "string") lines.push(`  reason: ${reason}`);
-  if (Array.isArray(fields)) {
-    for (const { field, description } of fields as { field: string; description: string }[]) {
-      lines.push(`  field: ${field}: ${description}`);
-    }
-  }
+  const violations = Array.isArray(fields) ? (fields as { field: string; description: string }[]) : [];
+  for (const { field, description } of violations) lines.push(`  field: ${field}: ${description}`);
   if (typeof metadata === "object" && metadata !== null) {
-    for (const [key, value] of Object.entries(metadata)) lines.push(`  ${key}: ${String(value)}`);
+    const isSaid = (key: string, value: unknown) =>
+      key === "field" && violations.some(({ field }) => field === value);
+    for (const [key, value] of Object.entries(metadata))
+      if (!isSaid(key, value)) lines.push(`  ${key}: ${String(value)}`);
   }
   return [...lines, ...hints.map((hint) => `  hint: ${hint}`)].join("\n");
 }
