@@ -1,5 +1,5 @@
 import { type Api, type Json, onlyFields, Refused, require, signed, tokensOf } from "./provider.js";
-import { Issued } from "./script.js";
+import { Issued, type Said } from "./script.js";
 
 const blockFields: Readonly<Record<string, string>> = {
   text: "type text citations cache_control",
@@ -95,7 +95,7 @@ export function anthropicApi(): Api {
   return api;
 }
 
-function saidIn(role: Json, block: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
+function saidIn(role: Json, block: Json): readonly Said[] {
   if (block.type === "text") return [{ role, text: block.text }];
   if (block.type !== "tool_result") return block.type === "tool_use" ? [{ role, text: "" }] : [];
   const { content } = block;

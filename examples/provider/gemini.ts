@@ -1,5 +1,5 @@
 import { type Api, type Json, onlyFields, Refused, require, signed, tokensOf } from "./provider.js";
-import { Issued } from "./script.js";
+import { Issued, type Said } from "./script.js";
 
 const partFields = "text thought thoughtSignature functionCall functionResponse inlineData fileData";
 /** What may stand in place of a signature on a call that another model made. */
@@ -87,7 +87,7 @@ export function geminiApi(): Api {
   return api;
 }
 
-function saidIn(role: string, part: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
+function saidIn(role: string, part: Json): readonly Said[] {
   const { functionResponse, text = "" } = part;
   if (functionResponse) return [{ role: "tool", text: textOf(functionResponse.response) }];
   return [{ role: role === "user" ? "user" : "assistant", text }];

@@ -6,7 +6,7 @@ import {
   openaiError,
   openaiTooLong,
   plainPieces,
-  textOf,
+  saidIn,
 } from "./openai.js";
 import { type Api, type Json, onlyFields, require, tokensOf } from "./provider.js";
 import { Issued } from "./script.js";
@@ -49,7 +49,7 @@ export function openaiChatApi(): Api {
     pieces: (body) => plainPieces([...(body.tools ?? []), ...body.messages]),
     reads: (body) => ({
       said: body.messages.flatMap(({ role, content }: Json) =>
-        ["user", "assistant", "tool"].includes(role) ? [{ role, text: textOf(content) }] : [],
+        ["user", "assistant", "tool"].includes(role) ? saidIn(role, content) : [],
       ),
       tools: (body.tools ?? []).map((tool: Json) => tool.function.name),
     }),

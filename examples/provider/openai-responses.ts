@@ -6,10 +6,10 @@ import {
   openaiError,
   openaiTooLong,
   plainPieces,
-  textOf,
+  saidIn,
 } from "./openai.js";
 import { type Api, type Json, onlyFields, require, signed, tokensOf } from "./provider.js";
-import { Issued } from "./script.js";
+import { Issued, type Said } from "./script.js";
 
 const itemFields: Readonly<Record<string, string>> = {
   message: "type id role status phase content",
@@ -42,7 +42,7 @@ export function openaiResponsesApi(): Api {
     },
     pieces: (body) => plainPieces([...(body.tools ?? []), body.instructions ?? "", ...body.input]),
     reads: (body) => ({
-      said: body.input.flatMap((item: Json) => saidIn(item)),
+      said: body.input.flatMap(saidBy),
       tools: (body.tools ?? []).map((tool: Json) => tool.name),
     }),
     answer({ body, number, tokens }, step) {
@@ -95,10 +95,9 @@ export function openaiResponsesApi(): Api {
   return api;
 }
 
-function saidIn(item: Json): readonly { role: "user" | "assistant" | "tool"; text: string }[] {
-  if (item.type === "function_call_output") return [{ role: "tool", text: textOf(item.output) }];
-  if (item.role !== "user" && item.role !== "assistant") return [];
-  return [{ role: item.role, text: textOf(item.content) }];
+function saidBy(item: Json): readonly Said[] {
+  if (item.type === "function_call_output") return saidIn("tool", item.output);
+  return item.role === "user" || item.role === "assistant" ? saidIn(item.role, item.content) : [];
 }
 
 function checkInput(input: Json): void {

@@ -1,4 +1,5 @@
 import { type Json, onlyFields, Refused, require } from "./provider.js";
+import type { Said } from "./script.js";
 
 /** What both of OpenAI's APIs refuse alike. */
 
@@ -53,8 +54,10 @@ function withoutMarks(value: Json): Json {
   return Object.fromEntries(fields.map(([key, field]) => [key, withoutMarks(field)]));
 }
 
-/** The words of a content, in any of its forms. */
-export function textOf(content: Json): string {
-  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
-  return content.map(({ text = "" }: Json) => text).join("\n");
+/** What a content says, in any of its forms: each part of it for itself, but a tool's result as one. */
+export function saidIn(role: Said["role"], content: Json): readonly Said[] {
+  const texts: string[] = Array.isArray(content)
+    ? content.map(({ text = "" }: Json) => text)
+    : [typeof content === "string" ? content : ""];
+  return (role === "tool" ? [texts.join("\n")] : texts).map((text) => ({ role, text }));
 }

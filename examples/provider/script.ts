@@ -8,11 +8,17 @@ export interface Step {
   readonly calls: readonly { readonly name: string; readonly input: Json }[];
 }
 
+/** What somebody said: one block of a message, or a tool's result. */
+export interface Said {
+  readonly role: "user" | "assistant" | "tool";
+  readonly text: string;
+}
+
 /** What a model reads of a body: who said what, in order, and the names of the tools. */
 export interface Situation {
   /** The number of the answer. */
   readonly number: number;
-  readonly said: readonly { readonly role: "user" | "assistant" | "tool"; readonly text: string }[];
+  readonly said: readonly Said[];
   readonly tools: readonly string[];
 }
 
@@ -43,7 +49,8 @@ export const busyScript: Script = ({ number, said, tools }) => {
 
 /**
  * A model that does what it is told: `read_file {"path": "a.txt"}` in the user's words is a call, "then" begins the calls of the next step,
- * and what the last tools returned is its answer.
+ * and what the last tools returned is its answer. The user's words are the last block of the newest message; what stands before them in the
+ * same message (what was recalled, or changed since) is read and not obeyed.
  */
 export const obedientScript: Script = ({ number, said, tools }) => {
   const from = said.findLastIndex(({ role }) => role === "user");

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { connect } from "quire-client";
 
 /** `quire serve` on a socket and a database in a folder, to be killed and started again. */
 export class ServedQuire {
@@ -17,12 +17,14 @@ export class ServedQuire {
     this.child = this.start();
   }
 
-  /** `kill -9`, and a new start at once. Clients find nobody there for a while. */
+  /** `kill -9`, and a new start at once. Clients find nobody there for a while; it resolves when they find the new one. */
   async killAndRestart(): Promise<void> {
     this.kills++;
     this.child.kill("SIGKILL");
     await once(this.child, "exit");
     this.child = this.start();
+    const quire = connect(this.address, { timeoutMs: 300_000 });
+    await quire.ledger.listSessions({}).finally(() => quire.close());
   }
 
   async stop(): Promise<void> {
@@ -34,10 +36,6 @@ export class ServedQuire {
   private start(): ChildProcess {
     const flags = ["--listen", this.address, "--database", `file:${join(this.folder, "quire.db")}`];
     flags.push("--prime-file", join(this.folder, "prime.md"), "--log-level", "silent");
-    // The stand-in obeys whatever words it reads; what is recalled would be done again.
-    const settings = join(this.folder, "settings.json");
-    writeFileSync(settings, JSON.stringify({ sources: [{ name: "memory", enabled: false }] }));
-    flags.push("--context-settings-file", settings);
     return spawn(process.execPath, [join(this.root, "bin", "quire.js"), "serve", ...flags], {
       stdio: "ignore",
     });
