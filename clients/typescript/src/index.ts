@@ -14,7 +14,7 @@ export {
 export { BodyFormat } from "./gen/quire/v1/rendering.js";
 export { type Session, TaskStatus } from "./gen/quire/v1/session.js";
 export { type Turn, TurnStatus } from "./gen/quire/v1/turn.js";
-export { LeasedTurn } from "./leased-turn.js";
+export { LeasedTurn, type LeaseOptions, type Timers } from "./leased-turn.js";
 export {
   anthropic,
   gemini,

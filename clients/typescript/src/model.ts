@@ -123,15 +123,19 @@ function httpModel(api: Api): (options: HttpModelOptions) => Model {
           return await post(url, all, body, api.format, request);
         } catch (thrown) {
           const error =
-            thrown instanceof ProviderError
-              ? thrown
-              : new ProviderError(0, String(thrown), { cause: thrown });
+            thrown instanceof ProviderError ? thrown : new ProviderError(0, whyOf(thrown), { cause: thrown });
           if (request.signal.aborted || failed >= retries || !error.mayPass) throw error;
           await pause(500 * 2 ** failed * (0.5 + Math.random() / 2), request.signal);
         }
       }
     },
   });
+}
+
+/** What `fetch` says is only that it failed; why is in its cause. */
+function whyOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause instanceof Error ? `${thrown}: ${cause.message || String(cause)}` : String(thrown);
 }
 
 async function post(
