@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const within = (folder, ending) =>
   readdirSync(join(root, folder))
-    .filter((name) => name.endsWith(ending) && name !== "_services.py")
+    // One flavour of a package is enough for an engine: what is only for asyncio is not counted, nor what is generated.
+    .filter((name) => name.endsWith(ending) && name !== "_services.py" && !/^_?aio/.test(name))
     .map((name) => join(folder, name));
 
 /** The agent's own lines, and what stands between it and the stubs. */

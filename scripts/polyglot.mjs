@@ -41,7 +41,7 @@ const languages = {
 const conversation = "resolved tools system history current completed recorded refused deadline".split(" ");
 const expected = {
   "python-inbox": ["block", "unread", "killed", "refused"],
-  "python-client": ["ok", "page"],
+  "python-client": ["ok", "aio", "page"],
   "python-agent": ["turns"],
   "go-agent": ["turns"],
 };
@@ -70,15 +70,12 @@ async function runPythonClient(address) {
   const [stand] = await startStandIns();
   try {
     const url = new URL(stand.url).origin;
-    const rules = await run([
-      client,
-      join(root, "clients", "python", "tests", "test_client.py"),
-      address,
-      url,
-    ]);
+    const tests = join(root, "clients", "python", "tests");
+    const rules = await run([client, join(tests, "test_client.py"), address, url]);
+    const asyncRules = await run([client, join(tests, "test_aio.py"), address, url]);
     const page = readFileSync(join(root, "docs", "clients", "python.md"), "utf8");
     const code = [...page.matchAll(/```python\n(.*?)```/gs)].map(([, block]) => block).join("\n");
-    const program = code.replace("127.0.0.1:50051", address).replace("http://127.0.0.1:8080", url);
+    const program = code.replaceAll("127.0.0.1:50051", address).replaceAll("http://127.0.0.1:8080", url);
     const said = await run([client, "-c", program]);
     const wanted = [
       "NOT_FOUND SESSION_NOT_FOUND nobody",
@@ -87,10 +84,11 @@ async function runPythonClient(address) {
       "3 The lease ends in May.",
       "True 0",
       "4",
+      "5 The lease ends in May.",
     ].join("\n");
     if (said.trim() !== wanted)
       throw new Error(`docs/clients/python.md prints\n${said}\ninstead of\n${wanted}`);
-    return `${rules}page ${wanted}`;
+    return `${rules}${asyncRules}page ${wanted}`;
   } finally {
     await stand.close();
   }
@@ -153,7 +151,7 @@ async function pythonClient() {
 
 function sourcesOf(folder, ending) {
   return readdirSync(folder)
-    .filter((name) => name.endsWith(ending) && name !== "_services.py")
+    .filter((name) => name.endsWith(ending) && !name.endsWith("_services.py"))
     .map((name) => join(folder, name));
 }
 

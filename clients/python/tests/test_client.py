@@ -1,5 +1,6 @@
 """Rules of the client against a real server and the stand-in: python test_client.py <server> <stand-in>"""
 
+import queue
 import sys
 import threading
 import uuid
@@ -110,6 +111,45 @@ def turns_at_the_same_time_take_turns_and_an_interrupted_one_says_so() -> None:
     assert errors[0].reason == "INTERRUPTED"
 
 
+class LeaseByHand(quire.LeasedTurn):
+    """A lease that is renewed when the test says so."""
+
+    def __init__(self, *given, **fields) -> None:
+        self.waiting, self.due = threading.Semaphore(0), queue.SimpleQueue()
+        super().__init__(*given, **fields)
+
+    def _wait(self, seconds: float) -> bool:
+        assert seconds == 10
+        self.waiting.release()
+        return self.due.get()
+
+
+def a_lease_is_renewed_until_its_turn_ends_and_a_loss_is_told() -> None:
+    label = session()
+    turn = LeaseByHand(server, session=label, lease={"seconds": 30, "holder": "me"})
+    turn.due.put(False)
+    turn.due.put(False)
+    for _ in range(3):
+        turn.waiting.acquire()
+    assert not turn.lost.is_set()
+    busy = failure(lambda: quire.LeasedTurn(server, session=label))
+    assert (busy.reason, busy.metadata["holder"], busy.metadata["turn_id"]) == ("SESSION_BUSY", "me", turn.id)
+    turn.append(messages=says("Hello."))
+    taken = quire.LeasedTurn(server, session=label, lease={"on_busy": "ON_BUSY_INTERRUPT"})
+    turn.due.put(False)
+    turn.lost.wait()
+    assert failure(turn.check).reason == "INTERRUPTED"
+    taken.fail("done")
+
+    renewed = LeaseByHand(server, session=label, lease={"seconds": 30})
+    renewed.append(messages=says("Again."))
+    assert renewed.complete().turn.depth == 2
+    renewed.due.put(False)  # A renewal that comes after the end is no loss.
+    renewed._renewing.join()
+    assert not renewed.lost.is_set()
+    renewed.check()
+
+
 def a_turn_that_fails_leaves_the_thread_alone() -> None:
     label = session()
     agent = quire.Agent(server, session=label, model=quire.anthropic(api_key="none", base_url=STAND_IN, model="gpt-6-sol"))
@@ -128,8 +168,8 @@ def an_unknown_tool_and_a_tool_that_fails_are_told_to_the_model() -> None:
     assert "division by zero" in agent.turn("broken {}").text
 
 
-for rule in [value for name, value in list(globals().items()) if callable(value) and "_" in name and name.islower()]:
-    if rule.__module__ == "__main__":
+for name, rule in list(globals().items()):
+    if "_" in name and name.islower() and getattr(rule, "__module__", "") == "__main__":
         rule()
-        print("ok", rule.__name__.replace("_", " "))
+        print("ok", name.replace("_", " "))
 server.close()

@@ -33,6 +33,15 @@ class Model(Protocol):
     def call(self, body: bytes, model: str, on_text: Callable[[str], None]) -> bytes: ...
 
 
+class AsyncModel(Protocol):
+    """The same for `quire.aio`, where `call` may be a coroutine function."""
+
+    format: BodyFormat
+    name: str
+
+    async def call(self, body: bytes, model: str, on_text: Callable[[str], None]) -> bytes: ...
+
+
 class ProviderError(Exception):
     """A provider's refusal or failure; `status` is 0 where there was none."""
 
