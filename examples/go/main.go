@@ -110,11 +110,11 @@ func run(address string) error {
 
 	// The turn that answers it. With its assembly id, what was sent before the user's words is kept with them.
 	second, err := ledger.RecordTurn(ctx, &quire.RecordTurnRequest{
-		RequestId:    label + "-2",
-		Session:      label,
-		AssemblyId:   &folded.AssemblyId,
-		Messages:     []*quire.Message{says(user, question)},
-		Result:       &quire.AgentResult{Messages: []*quire.Message{says(assistant, text("On Thursday."))}},
+		RequestId:  label + "-2",
+		Session:    label,
+		AssemblyId: &folded.AssemblyId,
+		Messages:   []*quire.Message{says(user, question)},
+		Result:     &quire.AgentResult{Messages: []*quire.Message{says(assistant, text("On Thursday."))}},
 	})
 	if err != nil {
 		return err

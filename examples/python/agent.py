@@ -24,7 +24,10 @@ PROMPT = "You are a clerk, who keeps the files of a small company. Write down in
 
 def model() -> quire.Model:
     with_key = next((name for name, (_, _, key) in PROVIDERS.items() if os.environ.get(key)), "anthropic")
-    make, name, key = PROVIDERS[os.environ.get("AGENT_PROVIDER", with_key)]
+    chosen = os.environ.get("AGENT_PROVIDER", with_key)
+    if chosen not in PROVIDERS:
+        sys.exit(f"AGENT_PROVIDER is one of {', '.join(PROVIDERS)}")
+    make, name, key = PROVIDERS[chosen]
     api_key = os.environ.get(key)
     url = os.environ.get("AGENT_MODEL_URL") or (None if api_key else "http://127.0.0.1:8080")
     return make(model=os.environ.get("AGENT_MODEL", name), api_key=api_key or "none", **({"base_url": url} if url else {}))
@@ -59,7 +62,9 @@ WRITE = quire.Tool(
 
 def main(session: str) -> None:
     with quire.connect(os.environ.get("QUIRE_ADDRESS", "127.0.0.1:50051")) as server:
-        server.capsules.put_capsule(name="clerk", body={"persona": {"core_prompt": PROMPT, "memory": {"tools": True}}})
+        body = {"persona": {"core_prompt": PROMPT, "memory": {"tools": True}}}
+        # Later calls wait a minute for a server that is away; the first one says sooner that there is none.
+        server.capsules.put_capsule(name="clerk", body=body, timeout=10)
         try:
             server.memory.create_block(block={"owner": {"name": "clerk"}, "label": "notes"}, type="BLOCK_TYPE_CORE")
         except quire.QuireError as error:
@@ -79,4 +84,7 @@ def main(session: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "office")
+    try:
+        main(sys.argv[1] if len(sys.argv) > 1 else "office")
+    except (quire.QuireError, quire.ProviderError) as failed:
+        sys.exit(f"{type(failed).__name__}: {failed}")

@@ -17,6 +17,10 @@ import {
 } from "quire-client";
 
 const { env } = process;
+process.on("uncaughtException", (error) => {
+  console.error(String(error));
+  process.exit(1);
+});
 const providers = {
   anthropic: { make: anthropic, model: "claude-sonnet-5-5", apiKey: env.ANTHROPIC_API_KEY },
   openai: { make: openai, model: "gpt-6-sol", apiKey: env.OPENAI_API_KEY },
@@ -25,6 +29,7 @@ const providers = {
 };
 const withKey = Object.entries(providers).find(([, { apiKey }]) => apiKey)?.[0] ?? "anthropic";
 const chosen = providers[(env.AGENT_PROVIDER ?? withKey) as keyof typeof providers];
+if (!chosen) throw new Error(`AGENT_PROVIDER is one of ${Object.keys(providers).join(", ")}`);
 const standIn = env.AGENT_MODEL_URL ?? (chosen.apiKey ? undefined : "http://127.0.0.1:8080");
 const model = chosen.make({
   model: env.AGENT_MODEL ?? chosen.model,
@@ -62,10 +67,9 @@ const writeTool: Tool = {
 const quire = connect(env.QUIRE_ADDRESS ?? "127.0.0.1:50051");
 const corePrompt =
   "You are a clerk, who keeps the files of a small company. Write down in your notes what you will need later.";
-await quire.capsules.putCapsule({
-  name: "clerk",
-  body: { persona: { corePrompt, memory: { tools: true } } },
-});
+const body = { persona: { corePrompt, memory: { tools: true } } };
+// Later calls wait a minute for a server that is away; the first one says sooner that there is none.
+await quire.capsules.putCapsule({ name: "clerk", body }, { timeoutMs: 10_000 });
 await quire.memory
   .createBlock({ block: { owner: { name: "clerk" }, label: "notes" }, type: "BLOCK_TYPE_CORE" })
   .catch((error: QuireError) => {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	quire "quire/examples/go/gen/quire/v1"
 )
@@ -77,7 +78,10 @@ func main() {
 	check(err)
 	memory := &quire.MemorySettings{Tools: true}
 	body := &quire.CapsuleBody{Persona: &quire.Persona{CorePrompt: prompt, Memory: memory}}
-	_, err = server.Capsules.PutCapsule(ctx, &quire.PutCapsuleRequest{Name: "clerk", Body: body})
+	// Later calls wait a minute for a server that is away; the first one says sooner that there is none.
+	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
+	_, err = server.Capsules.PutCapsule(soon, &quire.PutCapsuleRequest{Name: "clerk", Body: body})
+	cancel()
 	check(err)
 	notes := &quire.BlockName{Owner: &quire.BlockOwner{Name: "clerk"}, Label: "notes"}
 	_, err = server.Memory.CreateBlock(ctx, &quire.CreateBlockRequest{Block: notes, Type: quire.BlockType_BLOCK_TYPE_CORE})

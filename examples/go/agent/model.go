@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"regexp"
@@ -42,7 +43,11 @@ func chosenModel() Model {
 			chosen = at
 		}
 	}
-	if at, ok := names[os.Getenv("AGENT_PROVIDER")]; ok {
+	if name := os.Getenv("AGENT_PROVIDER"); name != "" {
+		at, ok := names[name]
+		if !ok {
+			log.Fatal("AGENT_PROVIDER is one of anthropic, openai, openai-chat, gemini")
+		}
 		chosen = at
 	}
 	model := models[chosen]
