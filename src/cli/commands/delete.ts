@@ -28,7 +28,7 @@ Turns that other sessions reach, such as forks of this one, stay.
       const words = [
         `erased, with ${counted(erasedTurns, "turn")}`,
         ...(subAgents > 0 ? [`and ${counted(subAgents, "sub-agent")}`] : []),
-        ...(keptTurns > 0 ? [`; ${counted(keptTurns, "turn")} stay, which other sessions reach`] : []),
+        ...(keptTurns > 0 ? [`; ${counted(keptTurns, "turn")} kept, which other sessions reach`] : []),
       ];
       printLine(terminal, printable(`session ${session}: ${words.join(" ").replace(" ;", ";")}`));
     }),

@@ -54,5 +54,5 @@ function lookHints(name: string, { assemblyId, fork }: DemoResult, asked: string
     `workspace show ${name}`,
     `assemble ${fork} ${agent} --show system,current --message "And now?"`,
   ];
-  return ["To look at it:", ...commands.map((command) => `  quire ${command}${address}`)].join("\n");
+  return ["To look at it:", ...commands.map((command) => `  npx quire ${command}${address}`)].join("\n");
 }

@@ -37,7 +37,7 @@ export function doctorCommand(terminal: Terminal): Command {
       "after",
       `${examples("quire doctor", "quire doctor --database postgresql://me@db/quire")}
 It changes nothing. With --address (or QUIRE_ADDRESS) it asks for that server; without, whether one can be started.
-Exit code 1 when something would keep the server from running.
+Exit code 1 when something would keep the server from running, or the server that was asked for does not answer.
 `,
     );
   return addServerFlags(addConfigFlags(command)).action(async (flags: DoctorFlags) => {
@@ -49,7 +49,7 @@ Exit code 1 when something would keep the server from running.
       const rows = checks.map(({ name, status, found, hint }) => [status, name, oneLine(found, 70), hint]);
       printLine(terminal, table(["", "WHAT", "FOUND", "WHAT TO DO"], rows));
     }
-    if (failed > 0) throw new CliError(`${counted(failed, "problem")} would keep the server from running`);
+    if (failed > 0) throw new CliError(`${counted(failed, "check")} failed; the last column says what to do`);
   });
 }
 

@@ -38,7 +38,7 @@ describe("quire demo", () => {
     const hints = runs[0]!.out.split("To look at it:\n")[1]!.trim().split("\n");
     for (const hint of hints) {
       const words = [...hint.trim().matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
-      expect(await runCli(...words.slice(1))).toMatchObject({ code: 0 });
+      expect(await runCli(...words.slice(2))).toMatchObject({ code: 0 });
     }
   });
 

@@ -94,7 +94,7 @@ describe("quire fork and delete", () => {
     await quire("fork", "talk", "--label", "short-lived");
     expect(await quire("delete", "short-lived")).toMatchObject({
       code: 0,
-      out: "session short-lived: erased, with 0 turns; 3 turns stay, which other sessions reach\n",
+      out: "session short-lived: erased, with 0 turns; 3 turns kept, which other sessions reach\n",
     });
     const [gone] = jsonLines((await quire("delete", "again", "--cascade", "--json")).out);
     expect(gone).toMatchObject({ erasedTurns: 0, keptTurns: 3 });
