@@ -45,6 +45,8 @@ const expected = {
   "python-agent": ["turns"],
   "go-agent": ["turns"],
 };
+/** What the types of the Python client are checked with, in the code of its page and of the agent. */
+const typeChecker = "mypy==2.4.1";
 /** How many turns an agent has; 200 are the whole of it. */
 const agentTurns = Number(process.env.QUIRE_AGENT_TURNS ?? 60);
 
@@ -76,7 +78,12 @@ async function runPythonClient(address) {
     const page = readFileSync(join(root, "docs", "clients", "python.md"), "utf8");
     const code = [...page.matchAll(/```python\n(.*?)```/gs)].map(([, block]) => block).join("\n");
     const program = code.replaceAll("127.0.0.1:50051", address).replaceAll("http://127.0.0.1:8080", url);
-    const said = await run([client, "-c", program]);
+    const environment = resolve(client, "..", "..");
+    const file = join(environment, "page.py");
+    writeFileSync(file, program);
+    const check = [client, "-m", "mypy", "--check-untyped-defs", "--cache-dir", join(environment, "mypy")];
+    for (const typed of [file, join(example("python"), "agent.py")]) await run([...check, typed]);
+    const said = await run([client, file]);
     const wanted = [
       "NOT_FOUND SESSION_NOT_FOUND nobody",
       "INVALID_FIELD page_size",
@@ -137,14 +144,14 @@ async function pythonClient() {
   ];
   const contents = sources.map((name) => readFileSync(resolve(folder, name), "utf8"));
   const contracts = contractFiles().map((file) => readFileSync(join(contract, file), "utf8"));
-  const environment = kept("client", python.output, ...contents, ...contracts);
+  const environment = kept("client", python.output, typeChecker, ...contents, ...contracts);
   const own = join(environment.folder, "bin", "python");
   await environment.prepare(async () => {
     await run([python.command, "-m", "venv", "--clear", environment.folder]);
     const pip = [own, "-m", "pip", "--quiet", "--disable-pip-version-check"];
     const wheels = join(environment.folder, "wheels");
     await run([...pip, "wheel", "--no-deps", "-w", wheels, folder]);
-    await run([...pip, "install", ...readdirSync(wheels).map((name) => join(wheels, name))]);
+    await run([...pip, "install", typeChecker, ...readdirSync(wheels).map((name) => join(wheels, name))]);
   });
   return own;
 }

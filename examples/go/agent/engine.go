@@ -49,7 +49,9 @@ func repeated(ctx context.Context, method string, request, reply any, connection
 		message.Set(field, protoreflect.ValueOfString(rand.Text()))
 	}
 	end := time.Now().Add(time.Minute)
-	if _, hasDeadline := ctx.Deadline(); !hasDeadline {
+	if deadline, has := ctx.Deadline(); has {
+		end = deadline
+	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end)
 		defer cancel()

@@ -9,7 +9,7 @@ import inspect
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ._errors import QuireError
 
@@ -22,14 +22,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     try:
         work.send(None)
     except StopIteration as done:
-        return cast(T, done.value)
+        result: T = done.value
+        return result
     work.close()
     raise RuntimeError("something asynchronous was awaited in a blocking call: quire.aio is for that")
 
 
 async def settled(value: T | Awaitable[T]) -> T:
     """A value, now or when it is there."""
-    return await value if inspect.isawaitable(value) else cast(T, value)
+    return await value if inspect.isawaitable(value) else value
 
 
 async def sleep(seconds: float) -> None:

@@ -26,9 +26,13 @@ GEMINI = BodyFormat.BODY_FORMAT_GEMINI
 class Model(Protocol):
     """A model that a turn can call. It gives the provider's response as it came: JSON, or the server-sent events of a stream."""
 
-    format: BodyFormat
-    name: str
-    """The model's name; the session's or the capsule's where it is empty."""
+    @property
+    def format(self) -> BodyFormat: ...
+
+    @property
+    def name(self) -> str:
+        """The model's name; the session's or the capsule's where it is empty."""
+        ...
 
     def call(self, body: bytes, model: str, on_text: Callable[[str], None]) -> bytes: ...
 
@@ -36,8 +40,11 @@ class Model(Protocol):
 class AsyncModel(Protocol):
     """The same for `quire.aio`, where `call` may be a coroutine function."""
 
-    format: BodyFormat
-    name: str
+    @property
+    def format(self) -> BodyFormat: ...
+
+    @property
+    def name(self) -> str: ...
 
     async def call(self, body: bytes, model: str, on_text: Callable[[str], None]) -> bytes: ...
 

@@ -21,7 +21,7 @@ MOST_OVERFLOWS = 3
 GIVEN_UP = "This turn has taken as many steps as it may. The call was not carried out."
 T = TypeVar("T")
 Q = TypeVar("Q")
-M = TypeVar("M", bound=Model | AsyncModel)
+M = TypeVar("M", bound="Model | AsyncModel")
 
 
 def text(value: str) -> Part:
