@@ -144,13 +144,14 @@ export class LeaseClient {
     return metadata.status !== "FAILED";
   }
 
-  /** A call that does not reach its server is made again, with the same request id. */
+  /** A call that does not reach its server is made again, with the same request id, and less and less often. */
   private async call(
     method: "beginTurn" | "appendMessages" | "completeTurn",
     request: object,
   ): Promise<{ answer?: unknown; error?: WireError; start: number; end: number }> {
     const whole = { ...request, requestId: `${this.name}-${this.sent++}` };
-    for (let start: number | undefined; ; ) {
+    let start: number | undefined;
+    for (let tries = 1; ; tries++) {
       // The first try counts: it may have been the one that was done.
       start ??= performance.now();
       try {
@@ -161,7 +162,7 @@ export class LeaseClient {
         this.refused.set(error.reason, (this.refused.get(error.reason) ?? 0) + 1);
         const isUnheard = error.code === 14 || error.code === 1;
         if (!isUnheard) return { error, start, end: performance.now() };
-        await this.scene.later();
+        for (let waits = Math.min(tries, 10); waits > 0; waits--) await this.scene.later();
       }
     }
   }

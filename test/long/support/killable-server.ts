@@ -58,6 +58,8 @@ export class KillableServer {
     return new LedgerServiceClient(this.address, credentials.createInsecure(), {
       "grpc.max_receive_message_length": -1,
       "grpc.use_local_subchannel_pool": 1,
+      "grpc.initial_reconnect_backoff_ms": 100,
+      "grpc.max_reconnect_backoff_ms": 500,
     });
   }
 
