@@ -7,7 +7,7 @@ import { engines } from "./peers/engines.js";
 
 const lengths = [100, 1_000, 10_000];
 const budgets = [32_000, 128_000] as const;
-const prepareMs = 300_000;
+const prepareMs = 1_200_000;
 
 /**
  * The same conversation through Quire and through other engines from npm: CPU for each assembly, and what is wrong with what comes

@@ -1,4 +1,4 @@
-// Writes docs/peers.md and docs/peers.svg from what `npm run bench peers -- --json` said: node scripts/peers.mjs <file>
+// Writes docs/peers.md and docs/peers.svg from what `npm run bench peers -- --json` said: node scripts/peers.mjs <file> [--busy]
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { arch, cpus, platform } from "node:os";
@@ -6,7 +6,10 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const [file] = process.argv.slice(2);
-if (!file) throw new Error("usage: node scripts/peers.mjs <file with the figures as JSON lines>");
+if (!file) throw new Error("usage: node scripts/peers.mjs <file with the figures as JSON lines> [--busy]");
+const beside = process.argv.includes("--busy")
+  ? "; other work ran beside it, so small differences mean nothing"
+  : "";
 
 /** @typedef {{ engine: string, turns: number, budget: number, ms: number, note: string }} Row */
 
@@ -64,7 +67,7 @@ writeFileSync(
 
 The same conversation through Quire and through other engines from npm, as each package's own users would call it: CPU for one
 assembly (median of repeated ones), and what is wrong with what comes out. \`npm run bench peers\` measures it, \`node scripts/peers.mjs\`
-writes this page from what \`-- --json\` said. Measured on ${machine}; other work ran beside it, so small differences mean nothing.
+writes this page from what \`-- --json\` said. Measured on ${machine}${beside}.
 
 ![CPU for one assembly, by engine, length of the conversation and budget](peers.svg)
 

@@ -24,7 +24,7 @@ export function faultsOf(
     ...(orphans > 0 ? [`${orphans} orphan results`] : []),
     ...(open > 0 ? [`${open} unanswered calls`] : []),
     ...(tokens > budgetTokens ? [`${Math.round((100 * tokens) / budgetTokens - 100)} % over budget`] : []),
-    ...(holes > 0 ? [`${holes} holes`] : []),
+    ...(holes > 0 ? [holes === 1 ? "1 hole" : `${holes} holes`] : []),
     ...(problems.length > 0 ? ["refused by the provider"] : []),
   ];
 }
