@@ -40,6 +40,7 @@ export async function* grow(
   session: string,
   thread: readonly PlannedTurn[],
   maxContextTokens: number,
+  settings: object = {},
 ): AsyncGenerator<GrownRequest> {
   const { ledger, assembly } = quire;
   await ledger.createSession({ label: session });
@@ -51,7 +52,9 @@ export async function* grow(
     const asked = messages.slice(0, answerAt < 0 ? messages.length : answerAt);
     const ask = async (about: object): Promise<Assembled> => {
       const { context } = await assembly
-        .buildContext({ context: { session, capsule: "agent", model: "gpt-4o", maxContextTokens, ...about } })
+        .buildContext({
+          context: { session, capsule: "agent", model: "gpt-4o", maxContextTokens, settings, ...about },
+        })
         .catch((error: unknown) => {
           if (error instanceof QuireError && error.reason === "CONTEXT_TOO_LARGE")
             return { context: undefined };

@@ -14,6 +14,7 @@ import { progress } from "./measure.js";
 import { type Collection, ofConversation } from "./recall/collection.js";
 import { type Home, type Opened, openHome } from "./recall/home.js";
 import { hybrid } from "./recall/hybrid.js";
+import { kinds } from "./recall/kinds.js";
 import { type Example, learn } from "./recall/learn.js";
 import { plainFts5 } from "./recall/plain-fts5.js";
 import { depths, Recall, shares } from "./recall/score.js";
@@ -28,6 +29,7 @@ export async function run(): Promise<Figure[]> {
   const figures: Figure[] = [];
   if ("locomo".includes(only)) figures.push(...(await locomo()));
   if ("hybrid".includes(only)) figures.push(...(await hybrid()));
+  if ("kinds".includes(only)) figures.push(...(await kinds()));
   return figures;
 }
 

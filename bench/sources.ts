@@ -34,6 +34,7 @@ const view: SourceView = {
   identity: "",
   platform: "",
   permissions: [],
+  contextTokens: 100_000,
   budgetTokens: 10_000,
   recall: { limit: 10, threshold: undefined },
   nowMs: 0,

@@ -64,7 +64,7 @@ export async function* assemble(
   requireLane(resolved, planned, "tools", tools.tokens);
   yield { kind: "tools", tools };
 
-  const { ahead, gathering } = await gatherAhead(deps, resolved, started);
+  const { ahead, gathering } = await gatherAhead(deps, resolved, started, limits);
   const live = await buildSystem(deps, resolved, planned, tools, ahead);
   requireLane(resolved, planned, "system", live.tokens);
   const proposed = await proposePrefix(deps, resolved, tools, live, signal);
@@ -94,8 +94,7 @@ export async function* assemble(
   let asked = await asking.next();
   for (; !asked.done; asked = await asking.next()) yield { kind: "source", report: asked.value };
   signal?.throwIfAborted();
-  const hasLead = system.lead.messages.length > 0;
-  const fitted = await fitSources(deps, resolved, planned, others, history, bare, asked.value, hasLead);
+  const fitted = await fitSources(deps, resolved, planned, others, history, bare, asked.value, system);
   const { current, gathered } = fitted;
   yield { kind: "current", current, gathered };
 

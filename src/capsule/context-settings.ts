@@ -5,7 +5,7 @@ import {
   type ModelLimits,
   PrefixPolicy,
 } from "../domain/context-settings.js";
-import { SourcePosition, type SourceRule } from "../domain/source.js";
+import { SourceFormat, SourcePosition, type SourceRule } from "../domain/source.js";
 
 /** Context settings with nothing left open. */
 export interface ResolvedSettings {
@@ -149,6 +149,7 @@ function laterRule(before: SourceRule, rule: SourceRule): SourceRule {
     name: rule.name,
     roles: rule.roles.length > 0 ? rule.roles : before.roles,
     position: isPlaced ? rule.position : before.position,
+    format: rule.format !== SourceFormat.UNSPECIFIED ? rule.format : before.format,
     thresholds: [...before.thresholds.filter(({ name }) => !names.has(name)), ...rule.thresholds],
   };
 }

@@ -10,6 +10,16 @@ export const SourcePosition = {
 } as const;
 export type SourcePosition = (typeof SourcePosition)[keyof typeof SourcePosition];
 
+/** How recalled texts are written. */
+export const SourceFormat = {
+  UNSPECIFIED: "SOURCE_FORMAT_UNSPECIFIED",
+  SUMMARY: "SOURCE_FORMAT_SUMMARY",
+  RAW: "SOURCE_FORMAT_RAW",
+  STRUCTURED: "SOURCE_FORMAT_STRUCTURED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+export type SourceFormat = (typeof SourceFormat)[keyof typeof SourceFormat];
+
 /** What came of asking a source. */
 export const SourceState = {
   UNSPECIFIED: "SOURCE_STATE_UNSPECIFIED",
@@ -44,4 +54,5 @@ export interface SourceRule {
   readonly deadlineMs?: number | undefined;
   readonly cacheSeconds?: number | undefined;
   readonly thresholds: readonly SourceThreshold[];
+  readonly format: SourceFormat;
 }

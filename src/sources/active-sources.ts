@@ -24,7 +24,11 @@ export async function activeSources(
   if (offered.every(({ length }) => length === 0)) return none;
   return offered
     .flat()
-    .map(({ source, defaults }) => ({ source, rules: withRule(defaults, rulesOf.get(source.name)) }))
+    .map(({ source, defaults, knownTokens }) => ({
+      source,
+      rules: withRule(defaults, rulesOf.get(source.name)),
+      knownTokens,
+    }))
     .filter(({ rules }) => rules.enabled && (rules.roles.length === 0 || rules.roles.includes(role)))
     .sort(byPlace);
 }

@@ -11,7 +11,9 @@ export interface TurnPlace {
 
 /** What history shows of the thread, and with which summary it begins. */
 export interface ShownHistory {
-  /** Oldest first; the active turn among them. */
+  /** Where its first turn stands; 0 where it shows none. */
+  readonly firstDepth: number;
+  /** The last of its turns, 16 at least where it has them, oldest first; the active turn among them. */
   readonly turns: readonly TurnPlace[];
   /** Empty where no summary stands for older turns. */
   readonly compactionId: string;
@@ -36,7 +38,9 @@ export interface SourceView {
   readonly identity: string;
   readonly platform: string;
   readonly permissions: readonly string[];
-  /** What all sources together may use, counted as the model counts. */
+  /** What the whole context may use, counted as the model counts. */
+  readonly contextTokens: number;
+  /** What all sources together may use of it. */
   readonly budgetTokens: number;
   /** What recall is to give at most, and how near it must be: the capsule's knobs. */
   readonly recall: { readonly limit: number; readonly threshold: number | undefined };
@@ -45,7 +49,7 @@ export interface SourceView {
   readonly isDryRun: boolean;
   /** The words that models read. */
   readonly texts: PromptTexts;
-  /** Only for sources that are asked after history (`isAfterHistory`). */
+  /** Only for sources that must know what history shows (`isAfterHistory`). */
   readonly history: ShownHistory | undefined;
 }
 
@@ -78,6 +82,8 @@ export interface SourceBlock {
   readonly expiresMs?: number | undefined;
   /** For a source before history: the content as messages. */
   readonly messages?: readonly ExampleMessage[] | undefined;
+  /** Whether a part of it would be of no use: where there is too little room, it is left out. */
+  readonly isWhole?: boolean | undefined;
   /** Says more in the receipt. */
   readonly detail?: string | undefined;
 }
@@ -99,7 +105,10 @@ export interface Waiting {
 /** Answers "what should this context know?". It may throw or never answer: then it is left out, and nothing else is harmed. */
 export interface Source {
   readonly name: string;
-  /** Whether it must know what history shows: then it is asked when that is settled, and stands in the current message. */
+  /**
+   * Whether it must know what history shows: then it is asked when that is settled. Before history, it is asked with what history will show if its
+   * cut stays; what it says is part of the prefix only where that is written anew, and else stands in the current message.
+   */
   readonly isAfterHistory?: boolean;
   /** Stands for the question: what is asked again in the cache's time is answered from there. Undefined: never kept. */
   cacheKey?(view: SourceView): string | undefined;
@@ -110,12 +119,16 @@ export interface Source {
 export interface ActiveSource {
   readonly source: Source;
   readonly rules: SourceRules;
+  /** About what it can say at all, in tokens; undefined where nobody knows. */
+  readonly knownTokens?: number | undefined;
 }
 
 /** What is known of the session that a context is made for. */
 export interface AskingSession {
   /** Whether a summary stands for turns of it. */
   readonly holdsCompactions: boolean;
+  /** What the turns cost that a summary stands for, if the cut stays. */
+  readonly foldedTokens: number;
 }
 
 /** Which sources there are for an agent. Asked by every assembly, so it must be cheap where there are none. */
@@ -132,4 +145,6 @@ export interface SourceProvider {
 export interface OfferedSource {
   readonly source: Source;
   readonly defaults: SourceRules;
+  /** About what it can say at all, in tokens; undefined where nobody knows. */
+  readonly knownTokens?: number | undefined;
 }

@@ -37,8 +37,6 @@ async function deskOf(turnWords: number) {
           maxContextTokens,
           settings: {
             modelLimits: [{ model: exactModel, maxTokens: 2_000_000 }],
-            // What is recalled rides in turns, and fills a small window sooner.
-            sources: [{ name: "memory", enabled: false }],
           },
           event: { content: [{ content: { $case: "text", value: { text: "And now?" } } }] },
           ...more,

@@ -16,7 +16,13 @@ async function agent() {
 async function build(quire: Quire, text: string, more: object = {}) {
   const event = { content: [{ content: { $case: "text" as const, value: { text } } }] };
   const { context } = await quire.assembly.buildContext({
-    context: { session: "s", event, ...more },
+    // However busy the machine is.
+    context: {
+      session: "s",
+      event,
+      settings: { sources: [{ name: "memory", deadlineMs: 60_000 }] },
+      ...more,
+    },
     includeCandidates: true,
   });
   return context!;

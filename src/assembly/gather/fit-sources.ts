@@ -2,9 +2,11 @@ import { CandidateRule } from "../../contract/gen/quire/v1/assembly.js";
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { SourcePosition } from "../../domain/source.js";
 import { atLeast, least, type ModelTokens, minus, sumOf } from "../../domain/token-units.js";
+import { saysTitle } from "../../sources/says-title.js";
 import { addSources, type CurrentStage, type EventDeps, type EventInput } from "../event/current-message.js";
 import { type HistoryStage, type OtherTokens, otherTokens } from "../history/history.js";
 import type { ContextPlan } from "../plan/plan.js";
+import type { SystemStage } from "../system/system.js";
 import { aheadCandidates, sourceInputs } from "./gather.js";
 import { type GatheredBlock, type GatheredSource, type GatherStage, nothingGathered } from "./gathered.js";
 import { keptCandidate } from "./limit-answer.js";
@@ -24,11 +26,11 @@ export async function fitSources(
   history: HistoryStage,
   current: CurrentStage,
   sources: readonly GatheredSource[],
-  hasLead: boolean,
+  system: Pick<SystemStage, "lead" | "text">,
 ): Promise<FittedSources> {
   if (sources.length === 0) return { current, gathered: nothingGathered };
   const room = roomFor(resolved, plan, others, history);
-  const inPlace = sources.filter(({ asked }) => asked.rules.position === SourcePosition.CURRENT);
+  const { ahead, inPlace } = byPlace(sources, system, current.message !== undefined);
   const blocks = inPlace.flatMap((source) => source.blocks);
   let kept = new Set(chosen(blocks, room));
   let fitted = current;
@@ -50,10 +52,35 @@ export async function fitSources(
     gathered: {
       sources,
       reports: sources.map(({ report }) => report),
-      candidates: [...aheadCandidates(sources, hasLead), ...candidates],
+      candidates: [...aheadCandidates(ahead, system.lead.messages.length > 0), ...candidates],
       inputs: sourceInputs(sources),
     },
   };
+}
+
+/** What was recalled for a place before history stands there only where the prefix was written with it; the rest is for the current message. */
+function byPlace(
+  sources: readonly GatheredSource[],
+  { text, lead }: Pick<SystemStage, "lead" | "text">,
+  hasCurrent: boolean,
+): { readonly ahead: readonly GatheredSource[]; readonly inPlace: readonly GatheredSource[] } {
+  const leadTexts = lead.messages.flatMap(({ parts }) =>
+    parts.map(({ content }) => (content?.$case === "text" ? content.value.text : "")),
+  );
+  const isSaid = ({ title }: GatheredBlock) => [text, ...leadTexts].some((said) => saysTitle(said, title));
+  const ahead: GatheredSource[] = [];
+  const inPlace: GatheredSource[] = [];
+  for (const source of sources) {
+    const { position } = source.asked.rules;
+    if (position === SourcePosition.CURRENT) inPlace.push(source);
+    else if (!source.asked.source.isAfterHistory) ahead.push(source);
+    else {
+      ahead.push({ ...source, blocks: source.blocks.filter(isSaid) });
+      const rest = hasCurrent ? source.blocks.filter((block) => !isSaid(block)) : [];
+      inPlace.push({ ...source, blocks: rest, dropped: [] });
+    }
+  }
+  return { ahead, inPlace };
 }
 
 function roomFor(

@@ -2,22 +2,18 @@ import { timeLeftMs } from "../../compaction/jobs/time-left.js";
 import { CandidateRule, type InputHash } from "../../contract/gen/quire/v1/assembly.js";
 import type { SourceReport } from "../../contract/gen/quire/v1/source.js";
 import { SourcePosition } from "../../domain/source.js";
+import type { LedgerDeps } from "../../ledger/deps.js";
 import { askSources } from "../../sources/ask-sources.js";
 import type { AskedSource } from "../../sources/asked-source.js";
 import type { SourceDeps } from "../../sources/deps.js";
-import type { ActiveSource, ShownHistory, SourceView } from "../../sources/source.js";
+import type { ActiveSource, ExampleMessage, ShownHistory, SourceView } from "../../sources/source.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { CallLimits } from "../call-limits.js";
 import type { HistoryStage } from "../history/history.js";
 import type { ContextPlan } from "../plan/plan.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
-import {
-  type Ahead,
-  type GatheredBlock,
-  type GatheredSource,
-  nothingAhead,
-  sourceSection,
-} from "./gathered.js";
+import { expectedHistory } from "./expected-history.js";
+import { type Ahead, type GatheredSource, nothingAhead, sourceSection } from "./gathered.js";
 import { keptCandidate, limitAnswer } from "./limit-answer.js";
 
 /** What of a resolved request it needs. */
@@ -35,11 +31,13 @@ export type GatherInput = Pick<
   | "task"
   | "templates"
   | "tenantId"
+  | "thread"
 >;
 
 export interface GatherDeps {
   readonly counter: TokenCounter;
   readonly sources: SourceDeps;
+  readonly ledger: LedgerDeps;
 }
 
 type Asked = Promise<AskedSource> | AskedSource;
@@ -72,10 +70,7 @@ export function startGathering(
   const view = viewOf(resolved, plan);
   const now = wanted.filter(({ source }) => !source.isAfterHistory);
   const later = wanted.filter(({ source }) => source.isAfterHistory);
-  const answers = askSources(deps.calls, deps.timers, now, view, {
-    mostMs: timeLeftMs(limits.deadlineMs, longestMs),
-    signal: limits.signal,
-  });
+  const answers = askSources(deps.calls, deps.timers, now, view, askingLimits(limits));
   const asked = new Map(now.map(({ source }, index) => [source.name, answers[index]!]));
   return { view, asked, later, ahead: [] };
 }
@@ -99,6 +94,7 @@ function viewOf(resolved: GatherInput, plan: ContextPlan): SourceView {
     identity: event?.identity ?? "",
     platform: event?.platform ?? "",
     permissions: request.permissionsGranted,
+    contextTokens: plan.limits.available,
     budgetTokens: plan.memoryLane,
     recall: { limit: derived.recallLimit, threshold: derived.similarityThreshold },
     nowMs: resolved.nowMs,
@@ -112,9 +108,11 @@ function viewOf(resolved: GatherInput, plan: ContextPlan): SourceView {
 export async function gatherAhead(
   deps: GatherDeps,
   resolved: GatherInput,
-  gathering: Gathering | undefined,
+  started: Gathering | undefined,
+  limits: CallLimits,
 ): Promise<{ readonly ahead: Ahead; readonly gathering: Gathering | undefined }> {
-  if (!gathering) return { ahead: nothingAhead, gathering };
+  if (!started) return { ahead: nothingAhead, gathering: started };
+  const gathering = await askExpecting(deps, resolved, started, limits);
   const names = resolved.sources.flatMap(({ source, rules }) =>
     rules.position === SourcePosition.CURRENT ? [] : [source.name],
   );
@@ -129,12 +127,36 @@ export async function gatherAhead(
     }));
   const examples = found
     .filter(({ asked }) => asked.rules.position === SourcePosition.BEFORE_HISTORY)
-    .flatMap(({ blocks }) => blocks.flatMap(examplesOf));
+    .flatMap(examplesOf);
   return { ahead: { sections, examples }, gathering: { ...gathering, ahead: found } };
 }
 
-function examplesOf({ messages, text }: GatheredBlock) {
-  return messages.length > 0 ? messages : [{ role: "user" as const, text }];
+/** Sources that stand before history and must know what it shows are told what it shows if its cut stays. */
+async function askExpecting(
+  { sources, ledger }: GatherDeps,
+  resolved: GatherInput,
+  gathering: Gathering,
+  limits: CallLimits,
+): Promise<Gathering> {
+  const isAhead = ({ rules }: ActiveSource) => rules.position !== SourcePosition.CURRENT;
+  const early = gathering.later.filter(isAhead);
+  if (early.length === 0) return gathering;
+  const view = { ...gathering.view, history: await expectedHistory(ledger, resolved) };
+  const answers = askSources(sources.calls, sources.timers, early, view, askingLimits(limits));
+  const asked = new Map(gathering.asked);
+  for (const [index, { source }] of early.entries()) asked.set(source.name, answers[index]!);
+  return { ...gathering, asked, later: gathering.later.filter((one) => !isAhead(one)) };
+}
+
+function askingLimits({ deadlineMs, signal }: CallLimits) {
+  return { mostMs: timeLeftMs(deadlineMs, longestMs), signal };
+}
+
+/** Blocks that are no messages are one together. */
+function examplesOf({ blocks }: GatheredSource): readonly ExampleMessage[] {
+  const texts = blocks.flatMap(({ messages, text }) => (messages.length > 0 ? [] : [text]));
+  const own = texts.length > 0 ? [{ role: "user" as const, text: texts.join("\n\n") }] : [];
+  return [...own, ...blocks.flatMap(({ messages }) => messages)];
 }
 
 /** What is for the current message, each source as soon as it is there; at the end all of them, by their place. */
@@ -148,10 +170,13 @@ export async function* gatherRest(
   if (!gathering) return [];
   for (const { report } of gathering.ahead) yield report;
   const view = { ...gathering.view, history: shownIn(history) };
-  const late = askSources(deps.sources.calls, deps.sources.timers, gathering.later, view, {
-    mostMs: timeLeftMs(limits.deadlineMs, longestMs),
-    signal: limits.signal,
-  });
+  const late = askSources(
+    deps.sources.calls,
+    deps.sources.timers,
+    gathering.later,
+    view,
+    askingLimits(limits),
+  );
   const asked = new Map([
     ...gathering.asked,
     ...gathering.later.map(({ source }, index) => [source.name, late[index]!] as const),
@@ -160,7 +185,7 @@ export async function* gatherRest(
   const open = new Map(
     [...asked.keys()]
       .filter((name) => !known.has(name))
-      .map((name) => [name, gathered(deps, resolved, { asked }, name)]),
+      .map((name) => [name, gathered(deps, resolved, { asked, view }, name)]),
   );
   while (open.size > 0) {
     const next = await Promise.race(open.values());
@@ -173,7 +198,10 @@ export async function* gatherRest(
 }
 
 function shownIn({ shown, layer }: HistoryStage): ShownHistory {
+  // An open turn has no place yet.
+  const firstDepth = shown.find(({ stored }) => stored.depth > 0)?.stored.depth ?? 0;
   return {
+    firstDepth,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
   };
@@ -182,13 +210,13 @@ function shownIn({ shown, layer }: HistoryStage): ShownHistory {
 async function gathered(
   { counter }: GatherDeps,
   resolved: GatherInput,
-  { asked }: Pick<Gathering, "asked">,
+  { asked, view }: Pick<Gathering, "asked" | "view">,
   name: string,
 ): Promise<GatheredSource> {
   const own = await asked.get(name)!;
   const { suppressedBy } = own.rules;
   const suppressor = suppressedBy === "" ? undefined : await asked.get(suppressedBy);
-  return limitAnswer(counter, resolved, own, suppressor);
+  return limitAnswer(counter, resolved, own, suppressor, view.contextTokens);
 }
 
 /** What is said of sources before history, for the receipt. */

@@ -9,6 +9,7 @@ import { type SourcePosition, SourceState } from "../../domain/source.js";
 import { type ModelTokens, sumOf } from "../../domain/token-units.js";
 import { scaled, unscaled } from "../../models/token-scale.js";
 import type { AskedSource } from "../../sources/asked-source.js";
+import { mostTokens } from "../../sources/rules.js";
 import type { SourceBlock } from "../../sources/source.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { sourceCandidate } from "../plan/candidates.js";
@@ -24,11 +25,12 @@ export async function limitAnswer(
   resolved: LimitInput,
   asked: AskedSource,
   suppressor: AskedSource | undefined,
+  contextTokens: number,
 ): Promise<GatheredSource> {
   const { source, rules } = asked;
   const { blocks, isAllCovered, coveredTitles } = withoutCovered(asked, suppressor);
   const counted = await countBlocks(counter, resolved, source.name, blocks, rules.priority);
-  const { kept, dropped } = await capBlocks(counter, resolved, asked, counted);
+  const { kept, dropped } = await capBlocks(counter, resolved, asked, counted, contextTokens);
   const position = rules.position;
   const candidate = (title: string, tokens: number, rule: CandidateRule, detail = "") =>
     sourceCandidate(position, { name: blockName(source.name, title), tokens, kept: false, rule, detail });
@@ -143,9 +145,10 @@ async function capBlocks(
   resolved: LimitInput,
   { rules }: AskedSource,
   blocks: readonly (GatheredBlock & { readonly block: SourceBlock })[],
+  contextTokens: number,
 ): Promise<Capped> {
   const kept: GatheredBlock[] = [];
-  let tokens: number = rules.maxTokens;
+  let tokens: number = mostTokens(rules, contextTokens);
   let chars = rules.maxChars;
   for (const [index, { block, ...gathered }] of blocks.entries()) {
     const isWhole = gathered.tokens <= tokens && gathered.text.length <= chars;
@@ -156,7 +159,7 @@ async function capBlocks(
       continue;
     }
     const cut =
-      index < rules.maxItems && gathered.messages.length === 0
+      index < rules.maxItems && gathered.messages.length === 0 && !block.isWhole
         ? await cutBlock(counter, resolved, block, tokens, chars)
         : undefined;
     if (cut)

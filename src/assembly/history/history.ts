@@ -106,7 +106,7 @@ export function isClean({ request }: Pick<ResolvedContext, "request">): boolean 
 }
 
 export function historyRooms(
-  { settings }: Pick<ResolvedContext, "settings">,
+  { settings, request }: Pick<ResolvedContext, "request" | "settings">,
   plan: ContextPlan,
   others: OtherTokens,
 ): HistoryRooms {
@@ -117,7 +117,8 @@ export function historyRooms(
   }
   const fullRoom = minus(available, otherTokens(others));
   if (fullRoom < 0) throw tooLarge(others, modelTokens(0), available);
-  const room = atLeast(minus(fullRoom, plan.memoryReserve), 0);
+  // Inside a tool loop there is no current message that could show anything: history may use that room, too.
+  const room = atLeast(request.event ? minus(fullRoom, plan.memoryReserve) : fullRoom, 0);
   const cap = plan.historyCap ?? modelTokens(Number.POSITIVE_INFINITY);
   const whole = minus(shareOf(available, targetShare), otherTokens(others));
   return {

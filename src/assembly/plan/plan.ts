@@ -2,9 +2,11 @@ import { type BudgetLimits, budgetLimits, type LanePlan, planLanes } from "../..
 import { memoryReserve } from "../../budget/memory-reserve.js";
 import { BudgetBound } from "../../contract/gen/quire/v1/assembly.js";
 import { SourcePosition } from "../../domain/source.js";
-import { type ModelTokens, modelTokens, sumOf } from "../../domain/token-units.js";
+import { least, type ModelTokens, modelTokens, sumOf } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { QuireError } from "../../errors/quire-error.js";
+import { mostTokens } from "../../sources/rules.js";
+import type { ActiveSource } from "../../sources/source.js";
 import { type AskedLimit, askedLimit } from "../resolve/asked-limit.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
@@ -60,12 +62,10 @@ export function plan(resolved: PlanInput): ContextPlan {
   }
   const lanes = planLanes(derived.lanes, limits.available);
   const { memoryTokens, historyTokens } = own;
-  const unlimited = modelTokens(Number.POSITIVE_INFINITY);
   const reserve = memoryReserve({
     set: memoryTokens,
     laneTokens: lanes.memory,
-    recallLimitTokens: unlimited,
-    recallableTokens: sourceTokens(resolved, limits.available),
+    ...sourceTokens(resolved, limits.available),
   });
   return {
     limits,
@@ -78,16 +78,18 @@ export function plan(resolved: PlanInput): ContextPlan {
   };
 }
 
-/** What is kept free for recall is at most this share of a context: in a small window history needs it more. */
-const recallShare = 1 / 32;
-
-/** The most that sources can put into the current message. What they answer has no say in where history is cut. */
-function sourceTokens({ sources }: PlanInput, available: number): ModelTokens {
-  const inCurrent = sources.filter(({ rules }) => rules.position === SourcePosition.CURRENT);
-  const recallTokens = Math.floor(available * recallShare);
-  return sumOf(inCurrent, ({ source, rules }) =>
-    modelTokens(source.isAfterHistory ? Math.min(rules.maxTokens, recallTokens) : rules.maxTokens),
+/** The most that sources may put into the current message, and what they can. What they answer has no say in where history is cut. */
+function sourceTokens({ sources }: PlanInput, available: number) {
+  const inCurrent = sources.filter(
+    ({ source, rules }) => source.isAfterHistory || rules.position === SourcePosition.CURRENT,
   );
+  const limitOf = ({ rules }: ActiveSource) => modelTokens(mostTokens(rules, available));
+  return {
+    recallLimitTokens: sumOf(inCurrent, limitOf),
+    recallableTokens: sumOf(inCurrent, (one) =>
+      least(limitOf(one), modelTokens(one.knownTokens ?? Number.POSITIVE_INFINITY)),
+    ),
+  };
 }
 
 const bounds = {

@@ -2,7 +2,7 @@ import { ContextChangeKind, type PrefixUpdate } from "../../contract/gen/quire/v
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
 import type { Offload } from "../../offload/offload.js";
-import { isSourceSection } from "../gather/gathered.js";
+import { isSourceSection, sourceSection } from "../gather/gathered.js";
 import { isWarm } from "../resolve/pin.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { isBlockSection } from "../system/memory-blocks.js";
@@ -24,6 +24,7 @@ export type PrefixInput = Pick<
   | "request"
   | "scale"
   | "settings"
+  | "sources"
   | "templates"
   | "tenantId"
   | "thread"
@@ -101,7 +102,11 @@ export async function proposePrefix(
 
   const before = sectionTexts(pinned);
   const now = sectionTexts(live);
-  const names = [...new Set([...before.keys(), ...now.keys()])];
+  // What is recalled is about the event, not about the prompt: what is new of it stands in the current message.
+  const recalled = new Set(
+    resolved.sources.flatMap(({ source }) => (source.isAfterHistory ? [sourceSection(source.name)] : [])),
+  );
+  const names = [...new Set([...before.keys(), ...now.keys()])].filter((name) => !recalled.has(name));
   const changed = names.filter((name) => before.get(name) !== now.get(name));
   const urgent = changed.find(
     (name) => !patient.has(name) && !isBlockSection(name) && !isSourceSection(name),

@@ -123,9 +123,6 @@ export async function resolve(
     ]);
   const blocks = await deps.blocks.forContext(tenantId, capsule.name, request.blocks);
   const settings = mergeSettings(deps.settings, capsule.body?.settings, request.settings);
-  const holdsCompactions = found.holds.compactions;
-  const asker = { tenantId, agent: capsule.name, role: request.role, holdsCompactions };
-  const sources = await activeSources(deps.sources, asker, settings.sources);
   const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
@@ -142,6 +139,17 @@ export async function resolve(
   const cut = holds.compactions
     ? await boundCut(deps.ledger, heldBy(whole), pinnedCut, modelName)
     : undefined;
+  const sources = await activeSources(
+    deps.sources,
+    {
+      tenantId,
+      agent: capsule.name,
+      role,
+      holdsCompactions: holds.compactions,
+      foldedTokens: cut ? Number(cut.beforeTokens - cut.beforeContextTokens) : 0,
+    },
+    settings.sources,
+  );
   const about = { tenantId, agent: capsule.name, session, hasSubAgents: holds.subAgents, pin, nowMs };
   const limit = request.event ? settings.activityLimit - request.event.activity.length : 0;
   const activity = await recentActivity(deps, about, limit);

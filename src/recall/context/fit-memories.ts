@@ -1,17 +1,13 @@
-import { fromMicroseconds } from "../../domain/clock.js";
-import { fill } from "../../domain/prompt-texts.js";
 import type { SourceRules } from "../../sources/rules.js";
 import type { SourceBlock, SourceView } from "../../sources/source.js";
 import type { SearchAnswer, SearchHit } from "../search/search.js";
-import { snippetOf } from "../search/snippet.js";
-import { isCompound } from "../terms/analyse.js";
-import { memoryMark } from "./shown-texts.js";
+import { analyse, isCompound } from "../terms/analyse.js";
+import type { Exchange } from "./exchange.js";
+import { memoryBlock } from "./memory-block.js";
 
-/** A longer text is shown by the stretch that says most. */
-const maxTextChars = 1_200;
+/** So many characters are a token, about; of scripts beyond Latin each is nearly one. */
 const charsPerToken = 4;
-/** What frame and heading cost, about. */
-const frameTokens = 24;
+const denseCharacter = /[^\p{ASCII}\p{Script=Latin}]/gu;
 
 /**
  * Whether a text is about what was asked, and not only near it by chance: it is near in meaning, has an identifier of the query, or
@@ -30,63 +26,58 @@ export function isTelling(
   return coverage >= leastCoverage && isNear && (terms.length > 0 || features.answersQuestion > 0);
 }
 
-/** As many as there is room for: those first that say most for what they cost, then in the order of time. */
+/** So many tokens of a text have at least one term that neither the event nor what is already chosen has: less is said again and again. */
+const tokensPerNewTerm = 64;
+
+/** As many as there is room for: those first that say most for what they cost, then in the order of time. What says next to nothing new is left out. */
 export function fitMemories(
-  hits: readonly SearchHit[],
+  exchanges: readonly Exchange[],
   view: SourceView,
   rules: SourceRules,
   limit: number,
+  roomTokens: number,
 ): SourceBlock[] {
-  const room = Math.min(rules.maxTokens, view.budgetTokens);
-  const offered = hits.map((hit) => {
-    const text = shownText(hit);
-    const tokens = frameTokens + Math.ceil(text.length / charsPerToken);
-    return { hit, text, tokens };
+  const offered = exchanges.map((exchange) => {
+    const block = memoryBlock(exchange, view, rules);
+    return { exchange, block, tokens: aboutTokens(block) };
   });
   const byWorth = [...offered].sort((a, b) => worth(b) - worth(a));
   const kept: typeof offered = [];
+  const said = new Set(analyse(`${view.eventText}\nuser assistant tool`).terms.keys());
   let used = 0;
   for (const one of byWorth) {
-    if (kept.length >= limit || used + one.tokens > room) continue;
+    if (kept.length >= limit || used + one.tokens > roomTokens) continue;
+    const unsaid = [...analyse(one.block.content).terms.keys()].filter((term) => !said.has(term));
+    if (unsaid.length * tokensPerNewTerm < one.tokens) continue;
+    for (const term of unsaid) said.add(term);
     kept.push(one);
     used += one.tokens;
   }
-  kept.sort(
-    (a, b) => Number(a.hit.document.timeUs - b.hit.document.timeUs) || a.hit.document.id - b.hit.document.id,
-  );
-  return kept.map(({ hit, text }) => blockOf(hit, text, view));
+  kept.sort(({ exchange: { hit: a } }, { exchange: { hit: b } }) => {
+    return Number(a.document.timeUs - b.document.timeUs) || a.document.id - b.document.id;
+  });
+  return kept.map(({ block }) => block);
+}
+
+/** What a text costs, about. */
+export function aboutTokensOf(text: string): number {
+  const dense = text.match(denseCharacter)?.length ?? 0;
+  return Math.ceil((text.length - dense) / charsPerToken) + dense;
+}
+
+function aboutTokens({ content, frame }: SourceBlock): number {
+  return aboutTokensOf(`${frame?.open ?? ""}${content}${frame?.close ?? ""}`) + frameTokens;
+}
+
+/** Ids have more tokens than their length says. */
+const frameTokens = 16;
+
+interface Offered {
+  readonly exchange: Exchange;
+  readonly tokens: number;
 }
 
 /** A text twice as long must say more than another, but not twice as much. */
-function worth({ hit, tokens }: { readonly hit: SearchHit; readonly tokens: number }): number {
+function worth({ exchange: { hit }, tokens }: Offered): number {
   return (hit.coverage + Math.max(0, hit.cosine ?? 0)) / Math.sqrt(tokens);
-}
-
-/** A text as a model is shown it: whole, or the stretch of it that says most. */
-export function shownText({ text, terms }: SearchHit): string {
-  return text.text.length <= maxTextChars
-    ? text.text
-    : snippetOf(text.text, new Set(terms), maxTextChars).text;
-}
-
-function blockOf(hit: SearchHit, text: string, { texts }: SourceView): SourceBlock {
-  const { document, partition, coverage, cosine } = hit;
-  const mark = memoryMark(document);
-  const from = partition.kind === "message" ? roleName(document.role) : "archival memory";
-  const time = fromMicroseconds(document.timeUs).toISOString();
-  return {
-    title: mark,
-    // Nothing in it ends the frame.
-    content: text.replaceAll(/<(?=\/?memory\b)/giu, "‹"),
-    frame: {
-      open: `${fill(texts["memory-open"], { id: mark, from, time })}\n`,
-      close: `\n${texts["memory-close"]}`,
-    },
-    entities: [],
-    detail: `coverage ${coverage.toFixed(2)}${cosine === undefined ? "" : `, cosine ${cosine.toFixed(2)}`}`,
-  };
-}
-
-export function roleName(role: string): string {
-  return role.replace("MESSAGE_ROLE_", "").toLowerCase();
 }

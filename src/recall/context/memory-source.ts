@@ -1,8 +1,9 @@
 import { AgentRole } from "../../domain/agent-role.js";
 import { ActorKind, OwnerKind } from "../../domain/memory.js";
 import { SourcePosition } from "../../domain/source.js";
-import { plainRules, type SourceRules } from "../../sources/rules.js";
+import { mostTokens, plainRules, type SourceRules } from "../../sources/rules.js";
 import type {
+  AskingSession,
   OfferedSource,
   Source,
   SourceAnswer,
@@ -15,8 +16,9 @@ import type { RecallDeps } from "../deps.js";
 import { type Scope, scopeOfThread } from "../search/scope.js";
 import { defaultSimilarity, type SearchAnswer, type SearchHit, search } from "../search/search.js";
 import { identifiersIn, isCompound } from "../terms/analyse.js";
-import { fitMemories, isTelling } from "./fit-memories.js";
-import { alreadyShown, lastWords } from "./shown-texts.js";
+import { withExchanges } from "./exchange.js";
+import { aboutTokensOf, fitMemories, isTelling } from "./fit-memories.js";
+import { lastWords, recalledIn, sentContexts, unseen } from "./shown-texts.js";
 
 /** What holds for recall where nobody says otherwise. */
 export const memoryRules: SourceRules = {
@@ -28,7 +30,7 @@ export const memoryRules: SourceRules = {
   maxTokens: 2_048,
   maxChars: 32_768,
   deadlineMs: 1_000,
-  thresholds: { coverage: 0.4, last_turns: 0 },
+  thresholds: { coverage: 0.4, last_turns: 0, share: 1 / 8 },
 };
 
 /** Identifiers are looked up only where they are few enough to be meant. */
@@ -67,8 +69,14 @@ export class MemorySource implements Source {
     }
     if (folded)
       found.push(...(await this.named(view, folded, [view.eventText, last.newest].join("\n"), signal)));
-    const unseen = await alreadyShown(this.deps.store, view, found);
-    const blocks = fitMemories(unseen, view, rules, limit);
+    const sent = found.length > 0 ? await sentContexts(this.deps.store, view) : [];
+    const exchanges = await withExchanges(
+      this.deps.store,
+      view.tenantId,
+      unseen(found, sent),
+      view.history?.firstDepth ?? 0,
+    );
+    const blocks = fitMemories(exchanges, view, rules, limit, roomFor(view, rules, sent));
     return { blocks, detail: [...new Set(notes)].join("; ") };
   }
 
@@ -81,16 +89,15 @@ export class MemorySource implements Source {
   ): Promise<SearchHit[]> {
     const identifiers = identifiersIn(words).slice(0, maxIdentifiers);
     if (identifiers.length === 0) return [];
-    const shown = new Set((view.history?.turns ?? []).map(({ turnId }) => turnId));
+    const firstDepth = view.history?.firstDepth ?? 0;
+    const isShown = ({ document }: SearchHit) => (document.depth ?? 0) >= firstDepth;
+    const thread = await this.wholeThread(view);
     const hits: SearchHit[] = [];
     for (const identifier of identifiers) {
-      const thread = await this.wholeThread(view);
       const everywhere = await this.find(view, identifier, thread, maxIdentifiers, signal);
       const own = everywhere.hits.filter(({ terms }) => terms.some(isCompound));
-      const isHere = own.some(
-        ({ document }) => shown.has(document.refId) && document.refId !== view.headTurnId,
-      );
-      if (!isHere) hits.push(...own.filter(({ document }) => !shown.has(document.refId)).slice(0, 2));
+      const isHere = own.some((hit) => isShown(hit) && hit.document.refId !== view.headTurnId);
+      if (!isHere) hits.push(...own.filter((hit) => !isShown(hit)).slice(0, 2));
     }
     return hits.filter(({ document }) => isWithin(folded, document));
   }
@@ -138,8 +145,7 @@ export class MemorySource implements Source {
 
   /** The turns before the first that history shows. */
   private async foldedScope(view: SourceView): Promise<Scope | undefined> {
-    const depths = (view.history?.turns ?? []).map(({ depth }) => depth).filter((depth) => depth > 0);
-    const first = depths.length > 0 ? Math.min(...depths) : Number.MAX_SAFE_INTEGER;
+    const first = view.history?.firstDepth || Number.MAX_SAFE_INTEGER;
     if (first <= 1 || (view.history?.compactionId ?? "") === "") return undefined;
     return this.wholeThread(view, first - 1);
   }
@@ -151,21 +157,30 @@ function isWithin({ thread }: Scope, document: SearchHit["document"]): boolean {
   );
 }
 
+/** What recall may use: its own limit, and of the lane for memory what recalled texts in shown turns leave of it. */
+function roomFor(view: SourceView, rules: SourceRules, sent: readonly string[]): number {
+  return Math.min(
+    mostTokens(rules, view.contextTokens),
+    Math.max(0, view.budgetTokens - aboutTokensOf(recalledIn(sent, view.texts))),
+  );
+}
+
 /** Offers recall where there is something to recall: entries of the agent, or turns of the session that a summary stands for. */
 export class MemoryProvider implements SourceProvider {
-  private readonly offered: readonly OfferedSource[];
+  private readonly source: MemorySource;
 
   constructor(private readonly deps: RecallDeps) {
-    this.offered = [{ source: new MemorySource(deps), defaults: memoryRules }];
+    this.source = new MemorySource(deps);
   }
 
   async active(
     tenantId: string,
     agent: string,
     _rulesOf: unknown,
-    session: { readonly holdsCompactions: boolean },
+    { holdsCompactions, foldedTokens }: AskingSession,
   ): Promise<readonly OfferedSource[]> {
-    if (session.holdsCompactions) return this.offered;
-    return agent !== "" && (await this.deps.store.hasArchival(tenantId, agent)) ? this.offered : [];
+    const kept = agent === "" ? 0 : await this.deps.store.archivalTokens(tenantId, agent);
+    if (kept === 0 && !holdsCompactions) return [];
+    return [{ source: this.source, defaults: memoryRules, knownTokens: kept + foldedTokens }];
   }
 }

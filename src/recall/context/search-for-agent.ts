@@ -2,7 +2,7 @@ import { fromMicroseconds } from "../../domain/clock.js";
 import { ActorKind } from "../../domain/memory.js";
 import type { RecallDeps } from "../deps.js";
 import { defaultSimilarity, type SearchHit, search } from "../search/search.js";
-import { roleName, shownText } from "./fit-memories.js";
+import { roleName, shownText } from "./memory-block.js";
 
 /** The search that a model makes itself: all that its agent may read, as texts for it. */
 export async function searchForAgent(

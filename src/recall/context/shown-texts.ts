@@ -1,4 +1,6 @@
 import { MessageRole } from "../../domain/message.js";
+import type { PromptTexts } from "../../domain/prompt-texts.js";
+import { saysTitle } from "../../sources/says-title.js";
 import type { SourceView } from "../../sources/source.js";
 import type { SearchStore } from "../../storage/recall/search-store.js";
 import { decodeMessages } from "../../thread/message-codec.js";
@@ -31,22 +33,25 @@ export async function lastWords(
   return { newest: texts.get(headTurnId) ?? "", asked };
 }
 
-/** Without what a shown turn was sent with before: history still shows it. Each text once. */
-export async function alreadyShown(
+/** What shown turns were sent with: history still shows it. */
+export async function sentContexts(
   store: SearchStore,
   { tenantId, history }: SourceView,
-  hits: readonly SearchHit[],
-): Promise<SearchHit[]> {
-  if (hits.length === 0) return [];
+): Promise<readonly string[]> {
   const turns = (history?.turns ?? []).slice(-lookedThrough).map(({ turnId }) => turnId);
   const sent: string[] = [];
   for (const { wire } of turns.length > 0 ? await store.messages(tenantId, turns) : [])
     for (const { contextParts } of decodeMessages(wire))
       if (contextParts.length > 0) sent.push(messageWords({ parts: contextParts }));
+  return sent;
+}
+
+/** What was sent with no shown turn. Each text once. */
+export function unseen(hits: readonly SearchHit[], sent: readonly string[]): SearchHit[] {
   const seen = new Set<string>();
   return hits.filter(({ document }) => {
     const key = document.contentHash.toString();
-    const isSent = sent.some((text) => text.includes(memoryMark(document)));
+    const isSent = sent.some((text) => saysTitle(text, memoryMark(document)));
     if (isSent || seen.has(key)) return false;
     seen.add(key);
     return true;
@@ -57,3 +62,22 @@ export async function alreadyShown(
 export function memoryMark({ refId, branchId, messageIndex }: SearchHit["document"]): string {
   return branchId === null ? refId : `${refId}/${messageIndex}`;
 }
+
+/** What of contexts that were sent is recalled texts, in any format. */
+export function recalledIn(sent: readonly string[], texts: PromptTexts): string {
+  const [open] = texts["memory-open"].split("{{");
+  const close = texts["memory-close"];
+  const found: string[] = [];
+  for (const text of sent) {
+    for (let at = open ? text.indexOf(open) : -1; at >= 0; ) {
+      const end = text.indexOf(close, at);
+      found.push(text.slice(at, end < 0 ? undefined : end));
+      at = end < 0 ? -1 : text.indexOf(open!, end);
+    }
+    for (const line of text.split("\n")) if (line.startsWith(structuredStart)) found.push(line);
+  }
+  return found.join("\n");
+}
+
+/** How a recalled text begins that is written as JSON. */
+const structuredStart = '{"id":"';

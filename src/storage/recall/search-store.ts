@@ -293,13 +293,29 @@ export class SearchStore {
     }));
   }
 
-  /** Whether an agent has anything in its archive. */
-  async hasArchival(tenantId: string, agent: string): Promise<boolean> {
-    const rows = await this.query(
-      "SELECT 1 FROM archival_entries WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 1",
+  /** What an agent's archive costs; of a large one, what some of it does. */
+  async archivalTokens(tenantId: string, agent: string): Promise<number> {
+    const [row] = await this.query(
+      `SELECT SUM(o200k_tokens) FROM (SELECT o200k_tokens FROM archival_entries
+       WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 256) AS some`,
       [tenantId, agent],
     );
-    return rows.length > 0;
+    return Number(row?.[0] ?? 0);
+  }
+
+  /** Turns by where they stand; those that are not there are missing. */
+  async turnsAt(tenantId: string, places: readonly { readonly branchId: string; readonly depth: number }[]) {
+    const rows = await this.byIds(places, (some) =>
+      this.query(
+        `SELECT id, branch_id, depth FROM turns WHERE tenant_id = ? AND (${some.map(() => "(branch_id = ? AND depth = ?)").join(" OR ")})`,
+        [tenantId, ...some.flatMap(({ branchId, depth }) => [branchId, depth])],
+      ),
+    );
+    return rows.map(([id, branchId, depth]) => ({
+      id: id as string,
+      branchId: branchId as string,
+      depth: Number(depth),
+    }));
   }
 
   /** The blocks that are shared with an agent, and who they belong to. */
@@ -380,7 +396,7 @@ export class SearchStore {
     return rows.map(([id]) => Number(id));
   }
 
-  private async byIds<Id extends SqlValue, Row>(
+  private async byIds<Id, Row>(
     ids: readonly Id[],
     read: (some: readonly Id[]) => Promise<readonly Row[]>,
   ): Promise<Row[]> {

@@ -78,6 +78,73 @@ export function sourcePositionToNumber(object: SourcePosition): number {
   }
 }
 
+/** SourceFormat is how recalled texts are written. */
+export const SourceFormat = {
+  /** UNSPECIFIED - SOURCE_FORMAT_UNSPECIFIED inherits; RAW where nobody says otherwise. */
+  UNSPECIFIED: "SOURCE_FORMAT_UNSPECIFIED",
+  /** SUMMARY - SOURCE_FORMAT_SUMMARY is the stretch of each text that says most, in at most 240 characters. */
+  SUMMARY: "SOURCE_FORMAT_SUMMARY",
+  /**
+   * RAW - SOURCE_FORMAT_RAW is each text as it was written; a long one by the stretch that says most, a short one
+   * with what it answers, or what answers it.
+   */
+  RAW: "SOURCE_FORMAT_RAW",
+  /**
+   * STRUCTURED - SOURCE_FORMAT_STRUCTURED is the same texts, each as one line of JSON with what is known of it: `id`,
+   * `from`, `speaker`, `time`, `text`, `names` (paths, ids and names of programs that it says) and `about`
+   * (the words of the event that it has).
+   */
+  STRUCTURED: "SOURCE_FORMAT_STRUCTURED",
+  UNRECOGNIZED: "UNRECOGNIZED",
+} as const;
+
+export type SourceFormat = typeof SourceFormat[keyof typeof SourceFormat];
+
+export namespace SourceFormat {
+  export type UNSPECIFIED = typeof SourceFormat.UNSPECIFIED;
+  export type SUMMARY = typeof SourceFormat.SUMMARY;
+  export type RAW = typeof SourceFormat.RAW;
+  export type STRUCTURED = typeof SourceFormat.STRUCTURED;
+  export type UNRECOGNIZED = typeof SourceFormat.UNRECOGNIZED;
+}
+
+export function sourceFormatFromJSON(object: any): SourceFormat {
+  switch (object) {
+    case 0:
+    case "SOURCE_FORMAT_UNSPECIFIED":
+      return SourceFormat.UNSPECIFIED;
+    case 1:
+    case "SOURCE_FORMAT_SUMMARY":
+      return SourceFormat.SUMMARY;
+    case 2:
+    case "SOURCE_FORMAT_RAW":
+      return SourceFormat.RAW;
+    case 3:
+    case "SOURCE_FORMAT_STRUCTURED":
+      return SourceFormat.STRUCTURED;
+    case -1:
+    case "UNRECOGNIZED":
+    default:
+      return SourceFormat.UNRECOGNIZED;
+  }
+}
+
+export function sourceFormatToNumber(object: SourceFormat): number {
+  switch (object) {
+    case SourceFormat.UNSPECIFIED:
+      return 0;
+    case SourceFormat.SUMMARY:
+      return 1;
+    case SourceFormat.RAW:
+      return 2;
+    case SourceFormat.STRUCTURED:
+      return 3;
+    case SourceFormat.UNRECOGNIZED:
+    default:
+      return -1;
+  }
+}
+
 /** SourceState is what came of asking a source. */
 export const SourceState = {
   /** UNSPECIFIED - SOURCE_STATE_UNSPECIFIED is never sent. */
@@ -176,7 +243,10 @@ export interface SourceRule {
     | undefined;
   /** roles are the roles whose contexts the source is part of. All by default; empty inherits. */
   readonly roles: readonly AgentRole[];
-  /** position is where its blocks stand. */
+  /**
+   * position is where its blocks stand. Those of `memory` stand before history only where the prefix is
+   * written anew; what is recalled while it stays is in the current message.
+   */
   readonly position: SourcePosition;
   /**
    * priority is how much its blocks matter: where there is too little room, the lowest give way first. 50 by
@@ -221,6 +291,8 @@ export interface SourceRule {
     | undefined;
   /** thresholds are numbers by which the source decides, each name once. What is left out inherits. */
   readonly thresholds: readonly SourceThreshold[];
+  /** format is how the texts are written that the source `memory` recalls; others have none. */
+  readonly format: SourceFormat;
 }
 
 /** SourceThreshold is a number by which a source decides. */
@@ -266,6 +338,7 @@ function createBaseSourceRule(): SourceRule {
     deadlineMs: undefined,
     cacheSeconds: undefined,
     thresholds: [],
+    format: SourceFormat.UNSPECIFIED,
   };
 }
 
@@ -313,6 +386,9 @@ export const SourceRule: MessageFns<SourceRule> = {
     }
     for (const v of message.thresholds) {
       SourceThreshold.encode(v!, writer.uint32(106).fork()).join();
+    }
+    if (message.format !== SourceFormat.UNSPECIFIED) {
+      writer.uint32(112).int32(sourceFormatToNumber(message.format));
     }
     return writer;
   },
@@ -444,6 +520,14 @@ export const SourceRule: MessageFns<SourceRule> = {
             message.thresholds.push(SourceThreshold.decode(reader, reader.uint32()));
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.format = sourceFormatFromJSON(reader.int32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -474,6 +558,7 @@ export const SourceRule: MessageFns<SourceRule> = {
     message.deadlineMs = object.deadlineMs ?? undefined;
     message.cacheSeconds = object.cacheSeconds ?? undefined;
     message.thresholds = object.thresholds?.map((e) => SourceThreshold.fromPartial(e)) || [];
+    message.format = object.format ?? SourceFormat.UNSPECIFIED;
     return message;
   },
 };
