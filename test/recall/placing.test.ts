@@ -1,13 +1,18 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { Quire } from "../../src/index.js";
 import { exactModel, putAgent } from "../assembly/agent.js";
+import { bothDatabases } from "../assembly/both-databases.js";
 import { openedEngine } from "../assembly/opened-engine.js";
 import { assistant, user } from "../support/messages.js";
+import { startPostgres } from "../support/postgres.js";
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
 
 const atlas = { kind: "OWNER_KIND_AGENT", name: "atlas" } as const;
 
-async function agent(entries: readonly string[] = []) {
-  const { quire } = await openedEngine();
+async function agent(entries: readonly string[] = [], open = openedEngine) {
+  const { quire } = await open();
   await putAgent(quire);
   await quire.ledger.createSession({ label: "s", defaults: { capsule: "atlas", model: exactModel } });
   for (const content of entries) await quire.memory.insertArchival({ owner: atlas, content });
@@ -125,8 +130,14 @@ test("formats: raw as it was written, a summary by the stretch that says most, s
   expect(currentOf(tight)).not.toContain('{"id"');
 });
 
-test("a short answer comes with what it answers, a question with its answer, each once", async () => {
-  const quire = await agent();
+test.each(
+  bothDatabases(postgres),
+)("$name: a short answer comes with what it answers, a question with its answer, each once", async ({
+  open,
+  isMissing,
+}) => {
+  if (isMissing) return;
+  const quire = await agent([], open);
   const say = (question: string, words: string) =>
     quire.ledger.recordTurn({ session: "s", messages: [user(question), assistant(words)] });
   await say("Shall the parade float be the turquoise walrus or the orange pelican?", "The walrus, yes.");

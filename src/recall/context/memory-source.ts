@@ -30,7 +30,7 @@ export const memoryRules: SourceRules = {
   maxTokens: 2_048,
   maxChars: 32_768,
   deadlineMs: 1_000,
-  thresholds: { coverage: 0.4, last_turns: 0, share: 1 / 8 },
+  thresholds: { coverage: 0.4, last_turns: 0, share: 1 / 32 },
 };
 
 /** Identifiers are looked up only where they are few enough to be meant. */

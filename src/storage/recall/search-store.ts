@@ -297,7 +297,7 @@ export class SearchStore {
   async archivalTokens(tenantId: string, agent: string): Promise<number> {
     const [row] = await this.query(
       `SELECT SUM(o200k_tokens) FROM (SELECT o200k_tokens FROM archival_entries
-       WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 256) AS some`,
+       WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 256) AS entries`,
       [tenantId, agent],
     );
     return Number(row?.[0] ?? 0);
