@@ -18,8 +18,10 @@ const engine = name === "Quire" ? quireEngine : engines[name]!;
 const assemble = await engine.prepare(all, Number(budget));
 process.send!("go");
 const samples: number[] = [];
-const from = performance.now();
+let from = 0;
 for (let round = 0; round < 40 && (round < 2 || performance.now() - from < 6_000); round++) {
+  // The first one may have to summarize all that there is: it is not to take the others' time.
+  if (round === 1) from = performance.now();
   let kept: Awaited<ReturnType<typeof assemble>> = [];
   samples.push(
     await cpuMs(async () => {
