@@ -1,25 +1,34 @@
 import { Piscina } from "piscina";
-import type { Task } from "./offload.js";
+import type { runClocked } from "./clocked-task.js";
+import { type Task, task } from "./offload.js";
+import { ThreadClock } from "./thread-clock.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: any function of one argument can be a task
 type TaskFunction = (input: any) => unknown;
 
-/** A task took longer than it may. */
+const clocked = task<typeof runClocked>("src/offload/clocked-task.ts", "runClocked");
+/** A thread that does nothing, and does not end, is given up after so many times what it may use. */
+const mostWaits = 30;
+const looksPerLimit = 50;
+
+/** A task used more CPU time than it may. */
 export class TaskTimedOut extends Error {
   override readonly name = "TaskTimedOut";
 }
 
 /**
  * One worker thread for work that may do harm to its thread: it runs out of time, or leaves behind what nobody may use again. Then
- * the thread is thrown away, and the next task gets another one. Tasks wait in line.
+ * the thread is thrown away, and the next task gets another one. Tasks wait in line. Their time is that of the CPU, so that a busy
+ * machine fails none of them.
  */
 export class ThrowawayThread {
   private pool: Piscina | undefined;
   private line: Promise<unknown> = Promise.resolve();
   private isClosed = false;
+  private readonly clock = new ThreadClock();
 
   constructor(
-    private readonly timeoutMs: number,
+    private readonly limitMs: number,
     /** So long a thread that nobody uses keeps what it loaded. */
     private readonly idleTimeoutMs = 60_000,
   ) {}
@@ -29,9 +38,9 @@ export class ThrowawayThread {
     work: Task<Run>,
     input: Parameters<Run>[0],
     isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
-    timeoutMs = this.timeoutMs,
+    limitMs = this.limitMs,
   ): Promise<Awaited<ReturnType<Run>>> {
-    const done = this.line.then(() => this.runNow(work, input, isHarmed, timeoutMs));
+    const done = this.line.then(() => this.runNow(work, input, isHarmed, limitMs));
     this.line = done.catch(() => undefined);
     return done;
   }
@@ -45,7 +54,7 @@ export class ThrowawayThread {
     { filename, name }: Task<Run>,
     input: Parameters<Run>[0],
     isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
-    timeoutMs: number,
+    limitMs: number,
   ): Promise<Awaited<ReturnType<Run>>> {
     if (this.isClosed) throw new Error("the thread is closed");
     this.pool ??= new Piscina({
@@ -55,14 +64,26 @@ export class ThrowawayThread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     });
-    const signal = AbortSignal.timeout(timeoutMs);
+    const { clock } = this;
+    const stopping = new AbortController();
+    const look = () => {
+      if (clock.usedMs > limitMs || clock.passedMs > limitMs * mostWaits) stopping.abort();
+    };
+    clock.start();
+    const looking = setInterval(look, limitMs / looksPerLimit).unref();
     try {
-      const answer = (await this.pool.run(input, { filename, name, signal })) as Awaited<ReturnType<Run>>;
+      const given = { filename, name, input, clock: clock.memory };
+      const options = { filename: clocked.filename, name: clocked.name, signal: stopping.signal };
+      const answer = (await this.pool.run(given, options)) as Awaited<ReturnType<Run>>;
       if (isHarmed(answer)) await this.throwAway();
       return answer;
     } catch (error) {
       await this.throwAway();
-      throw signal.aborted ? new TaskTimedOut(`not done within ${timeoutMs} ms`) : error;
+      throw stopping.signal.aborted
+        ? new TaskTimedOut(`not done within ${limitMs} ms of CPU time`)
+        : error;
+    } finally {
+      clearInterval(looking);
     }
   }
 

@@ -8,6 +8,7 @@ import {
   checkContested,
   createContested,
   editWords,
+  Meeting,
   syncWords,
   type Written,
 } from "../memory/concurrent-writers.js";
@@ -57,12 +58,13 @@ describe(`kill -9 under ${writers} writers of one block, ${edits} edits each, ha
       await createContested(quires[0]!);
       const written: Written[] = Array.from({ length: writers }, () => ({ words: [] }));
       const copies: LoroClient[] = [];
+      const meeting = new Meeting(writers / 2);
       let isDone = false;
       const writing = Promise.all(
         quires.map(async (quire, at) => {
           // Half of them, on each server, keep a copy of their own.
           if (at < writers / 2) await editWords(quire, at, edits, written[at]!, later);
-          else copies.push(await syncWords(quire, at, edits, written[at]!, later));
+          else copies.push(await syncWords(quire, at, edits, written[at]!, later, meeting));
         }),
       ).finally(() => {
         isDone = true;

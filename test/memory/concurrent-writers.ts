@@ -19,8 +19,25 @@ export interface Written {
   readonly words: string[];
 }
 
-/** A copy takes in what others wrote with one sync of so many. */
+/** A copy takes in what others wrote after so many edits. */
 const takenInEvery = 16;
+
+/**
+ * Where writers wait for each other before they take in what others wrote, as people do who stop and read. The library merges anew all
+ * that was written since all copies last had the same: without such moments, each edit costs as much as there are edits before it.
+ */
+export class Meeting {
+  private waiting: (() => void)[] = [];
+
+  constructor(private readonly count: number) {}
+
+  come(): Promise<void> {
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+      if (this.waiting.length === this.count) for (const go of this.waiting.splice(0)) go();
+    });
+  }
+}
 
 /** What is to be done about a call that failed: by default it fails the test. */
 type Again = (error: unknown) => Promise<void>;
@@ -67,6 +84,7 @@ export async function syncWords(
   edits: number,
   written: Written,
   again: Again = never,
+  meeting = new Meeting(1),
 ): Promise<LoroClient> {
   const client = await until(() => new LoroClient(memory, "contested").open(), again);
   for (let at = 0; at < edits; at++) {
@@ -74,8 +92,11 @@ export async function syncWords(
     const text = client.doc.getText("section:words:text");
     text.insert(text.length, `${word} `);
     client.doc.getCounter("section:counts:counter:n").increment(1);
-    await until(() => client.sync({ isPutOff: at % takenInEvery !== 0 }), again);
+    await until(() => client.sync({ isPutOff: true }), again);
     written.words.push(word);
+    if (at % takenInEvery !== 0) continue;
+    await meeting.come();
+    await until(() => client.sync(), again);
   }
   return client;
 }

@@ -1,3 +1,5 @@
+import { threadId } from "node:worker_threads";
+
 /** Says that it began, and waits until it is told to go on. */
 export function held({ start, value }) {
   const state = new Int32Array(start);
@@ -14,3 +16,9 @@ export const exits = () => process.exit(3);
 export const throws = () => {
   throw new RangeError("too far");
 };
+
+export const spins = () => {
+  for (;;);
+};
+
+export const threadOfTask = () => threadId;
