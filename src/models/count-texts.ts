@@ -1,5 +1,6 @@
 import type { CountTokensResponse } from "../contract/gen/quire/v1/assembly_service.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import { textVocabulary } from "../tokens/vocabulary.js";
 import type { Calibrator } from "./calibrator.js";
 import { type Catalogue, findModel } from "./catalogue.js";
 import type { TokenScale } from "./token-scale.js";
@@ -26,7 +27,7 @@ export async function countTexts(
   return {
     tokens: counts.map((count) => Math.ceil(count * scale.ratio)),
     exact: scale.exact,
-    vocabulary: scale.vocabulary,
+    vocabulary: textVocabulary(scale.vocabulary),
     ratio: scale.ratio,
     margin: scale.margin,
   };

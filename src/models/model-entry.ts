@@ -89,7 +89,7 @@ export const givenEntry = z.strictObject({
   inputTokens: z.number().int().positive().optional(),
   outputTokens: z.number().int().positive().optional(),
   /** The public vocabulary whose counts are exact for the model; null where there is none. */
-  vocabulary: z.enum(["o200k_base", "cl100k_base"]).nullable().optional(),
+  vocabulary: z.enum(["o200k_base", "cl100k_base", "o200k_pictures"]).nullable().optional(),
   /** What o200k counts are multiplied with, and how much of that may be wrong, where there is none. */
   ratio: z.number().positive().max(10).optional(),
   margin: z.number().min(0).max(1).optional(),

@@ -79,9 +79,7 @@ export class ThrowawayThread {
       return answer;
     } catch (error) {
       await this.throwAway();
-      throw stopping.signal.aborted
-        ? new TaskTimedOut(`not done within ${limitMs} ms of CPU time`)
-        : error;
+      throw stopping.signal.aborted ? new TaskTimedOut(`not done within ${limitMs} ms of CPU time`) : error;
     } finally {
       clearInterval(looking);
     }

@@ -3,6 +3,7 @@ import { defaultPromptTexts, type PromptTexts } from "../domain/prompt-texts.js"
 import { wireBytes } from "../domain/wire-bytes.js";
 import type { StoredReceipt } from "../storage/assembly/waiting-receipts.js";
 import { decodeMessages } from "../thread/message-codec.js";
+import { vocabularyNamed } from "../tokens/vocabulary.js";
 import { parseTemplates } from "../workspace/templates.js";
 import { type BuiltContext, layersWire } from "./built-context.js";
 import type { ReceiptDeps } from "./deps.js";
@@ -35,7 +36,7 @@ export async function replayContext(
   const textEnd = systemBytes.length - receipt.leadBytes;
   const [promptBytes, leadWire] = [systemBytes.subarray(0, textEnd), systemBytes.subarray(textEnd)];
   const context = AssembledContext.decode(stored.contextWire);
-  const vocabulary = receipt.budget?.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  const vocabulary = vocabularyNamed(receipt.budget?.vocabulary);
   const words = { vocabulary, texts } as const;
   const history = await replayHistory(deps.ledger, tenantId, id, context.historyLayer!, words);
   const { tools } = ToolsLayer.decode(toolsWire);

@@ -83,7 +83,7 @@ export async function countMessages(
   };
   let start = 0;
   return ends.map(({ parts, context, medias }) => {
-    const media = sumOf(medias, conservativeTokens);
+    const media = sumOf(medias, (each) => conservativeTokens(each, vocabulary));
     const tokens = { parts: plus(sum(start, parts), media), context: sum(parts, context), media, medias };
     start = context;
     return tokens;

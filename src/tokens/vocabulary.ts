@@ -2,17 +2,30 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { RankTable } from "./rank-table.js";
 
-export type Vocabulary = "o200k_base" | "cl100k_base";
+/** What texts are counted with. */
+export type TextVocabulary = "o200k_base" | "cl100k_base";
+
+/** What messages are counted with; `o200k_pictures`: o200k for their texts, and far more for a picture than other models take. */
+export type Vocabulary = TextVocabulary | "o200k_pictures";
+
+export function textVocabulary(vocabulary: Vocabulary): TextVocabulary {
+  return vocabulary === "o200k_pictures" ? "o200k_base" : vocabulary;
+}
+
+/** The one that a budget names. */
+export function vocabularyNamed(name: string | undefined): Vocabulary {
+  return name === "cl100k_base" || name === "o200k_pictures" ? name : "o200k_base";
+}
 
 const RANKS_FIELD = '"bpe_ranks":"! 0 ';
 
-const loaded = new Map<Vocabulary, RankTable>();
+const loaded = new Map<TextVocabulary, RankTable>();
 
 /**
  * The ranks of a vocabulary, read when it is first asked for and kept. The first call reads some megabytes and
  * blocks for tens of milliseconds: a server does well to make it before it listens.
  */
-export function loadVocabulary(vocabulary: Vocabulary): RankTable {
+export function loadVocabulary(vocabulary: TextVocabulary): RankTable {
   let table = loaded.get(vocabulary);
   if (table === undefined) {
     table = readRanks(vocabulary);
@@ -22,7 +35,7 @@ export function loadVocabulary(vocabulary: Vocabulary): RankTable {
 }
 
 /** Reads the package's file as bytes: evaluating it as a module would take as long again as all the rest. */
-function readRanks(vocabulary: Vocabulary): RankTable {
+function readRanks(vocabulary: TextVocabulary): RankTable {
   const file = readFileSync(createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${vocabulary}`));
   const field = file.indexOf(RANKS_FIELD);
   const start = field + RANKS_FIELD.length;

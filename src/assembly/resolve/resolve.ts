@@ -25,6 +25,7 @@ import type { ActiveSource } from "../../sources/source.js";
 import type { HeldRow } from "../../storage/ledger/held-compactions.js";
 import type { ParentTurn, SessionHead, TurnRow } from "../../storage/ledger/rows.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
+import { vocabularyNamed } from "../../tokens/vocabulary.js";
 import type { OperatorOverride, OverrideText } from "../../workspace/operator-override.js";
 import type { PromptTemplates, TemplateSource } from "../../workspace/templates.js";
 import type { WorkspaceReader, WorkspaceView } from "../../workspace/workspace-reader.js";
@@ -227,7 +228,7 @@ function settledWith(pin: Pin | undefined, compactionId: string, model: FoundMod
   const { ratio, margin, calibrationVersion: version } = budget;
   // A budget is not exact where there are images, whatever the scale is.
   const { exact } = scaleOf(model.entry);
-  const vocabulary = budget.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  const vocabulary = vocabularyNamed(budget.vocabulary);
   return {
     scale: { vocabulary, exact, ratio, margin, version },
     memoryReserve: modelTokens(cut.memoryReserve),

@@ -17,6 +17,7 @@ import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import { parseCutId } from "../../thread/history-cut.js";
 import { readFacts } from "../../thread/turn-facts.js";
+import { vocabularyNamed } from "../../tokens/vocabulary.js";
 import { again, type CompactAnswer, requireMade } from "./compact-session.js";
 import type { CompactionDeps } from "./deps.js";
 import { type CompactionJob, compactingSettings, type JobOutcome, requireWritten } from "./job.js";
@@ -105,7 +106,7 @@ async function recoverOnce(
 
   const server = mergeSettings(deps.settings, undefined, undefined);
   const wanted = wantedOf(receipt);
-  const vocabulary = counted === "cl100k_base" ? "cl100k_base" : "o200k_base";
+  const vocabulary = vocabularyNamed(counted);
   const others = modelTokens((used?.systemPrompt ?? 0) + (used?.tools ?? 0) + (used?.event ?? 0));
   // A lower limit leaves so much less; a context that was more than it was taken for is to become so much smaller.
   const lowered = Math.min(available, leftOf(limitTokens ?? modelLimit, budget!));

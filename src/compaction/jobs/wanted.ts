@@ -3,7 +3,7 @@ import type { HistoryGoal, Receipt } from "../../contract/gen/quire/v1/assembly.
 import { ContextSettings } from "../../contract/gen/quire/v1/context_settings.js";
 import { countedTokens } from "../../domain/token-units.js";
 import { parseCutId } from "../../thread/history-cut.js";
-import type { Vocabulary } from "../../tokens/vocabulary.js";
+import { type Vocabulary, vocabularyNamed } from "../../tokens/vocabulary.js";
 import { type CompactionGoal, targetShare } from "../plan/goal.js";
 import type { CompactionJob } from "./job.js";
 
@@ -50,7 +50,7 @@ export function wantedOf({
     goalId: wanted.goal,
     clean: parseCutId(historyLayer?.cutId ?? "").clean,
     settings: mergeSettings(undefined, undefined, wanted.settings).compaction,
-    vocabulary: budget?.vocabulary === "cl100k_base" ? "cl100k_base" : "o200k_base",
+    vocabulary: vocabularyNamed(budget?.vocabulary),
   };
 }
 

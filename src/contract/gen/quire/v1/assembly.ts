@@ -1212,7 +1212,10 @@ export interface TokenBudget {
   readonly countedTokens?:
     | number
     | undefined;
-  /** vocabulary is what text is counted with: "o200k_base" or "cl100k_base". */
+  /**
+   * vocabulary is what text is counted with: "o200k_base" or "cl100k_base"; "o200k_pictures" is o200k_base for
+   * models such as gpt-4o-mini, to which a picture is far more than to others.
+   */
   readonly vocabulary: string;
   /**
    * reported_limit is the model's limit as ReportOverflow told the session; absent when none was reported.
