@@ -1,15 +1,12 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FloorKind } from "../../src/contract/gen/quire/v1/compaction.js";
-import { Message, MessageRole, type Part } from "../../src/contract/gen/quire/v1/message.js";
-import { encodeBody, renderBody, validateBodyBytes } from "../../src/rendering/render.js";
-import { call, context as rendering, result, text, thinking } from "../rendering/contexts.js";
 import { contextRequest, estimatedModel, exactModel, putAgent } from "./agent.js";
 import type { WrittenTurn } from "./check-context.js";
 import { openTestQuire, type TestQuire } from "./engine.js";
 import type { FoldedContext } from "./fold.js";
+import { checkBodies, heavySize, messagesOf } from "./heavy-turns.js";
 import { assembleByRules, checkDelta, checkReplay, contextBytes, FloorCounts } from "./keep-rules.js";
-import { formats } from "./rendered-context.js";
 
 const floors = new FloorCounts();
 let quire: TestQuire;
@@ -23,10 +20,7 @@ afterAll(async () => {
   await quire?.close();
 });
 
-/** Most are small, a few are larger than any window: Pareto, as sizes in real sessions are. */
-const size = fc
-  .noBias(fc.integer({ min: 0, max: 9_999 }))
-  .map((share) => Math.min(20_000, Math.floor(15 / (1 - share / 10_000) ** (1 / 0.8))));
+const size = fc.noBias(fc.integer({ min: 0, max: 9_999 })).map((share) => heavySize(share / 10_000));
 const calls = fc.record({ argument: size, result: size });
 const step = fc.record({
   thought: fc.option(size, { freq: 2 }),
@@ -43,44 +37,6 @@ const session = fc.record({
   budget: fc.constantFrom(700, 1_200, 3_000, 9_000),
   model: fc.constantFrom(exactModel, estimatedModel),
 });
-
-const words = (count: number, name: string) => `${name}: ${"a train over the hills ".repeat(count / 5)}`;
-const message = (role: MessageRole, parts: readonly Part[]) => Message.create({ role, parts: [...parts] });
-
-function messagesOf({
-  asked,
-  steps,
-  answer,
-}: typeof turn extends fc.Arbitrary<infer T> ? T : never): Message[] {
-  const messages = [message(MessageRole.USER, [text(words(asked, "asked"))])];
-  for (const [at, { thought, said, calls: made }] of steps.entries()) {
-    const ids = made.map((_, index) => `call-${at}-${index}`);
-    messages.push(
-      message(MessageRole.ASSISTANT, [
-        ...(thought === null ? [] : [thinking("anthropic", words(thought, "thought"))]),
-        ...(said === null ? [] : [text(words(said, "said"))]),
-        ...made.map(({ argument }, index) =>
-          call(ids[index]!, "write", { path: `src/${index}.ts`, content: words(argument, "wrote") }),
-        ),
-      ]),
-      message(
-        MessageRole.TOOL,
-        made.map((each, index) => result(ids[index]!, words(each.result, "got"))),
-      ),
-    );
-  }
-  if (answer !== null || steps.length === 0)
-    messages.push(message(MessageRole.ASSISTANT, [text(words(answer ?? 5, "answer"))]));
-  return messages;
-}
-
-function checkBodies({ system, tools, history, current }: FoldedContext): void {
-  const messages = current ? [...history, current] : history;
-  for (const { name: format, model } of formats) {
-    const body = renderBody(format, rendering({ model, system: system.text, tools: tools.tools, messages }));
-    expect(validateBodyBytes({ format, bytes: encodeBody(body) }), format).toEqual([]);
-  }
-}
 
 const gone: readonly FloorKind[] = [FloorKind.NO_TURN_FITS, FloorKind.SUMMARY_LEFT_OUT];
 

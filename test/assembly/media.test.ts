@@ -57,7 +57,14 @@ describe("images and files are counted", () => {
     const { record, build } = await openDesk();
     for (let turn = 0; turn < 50; turn++)
       await record([picture(turn % 2 ? png(1_600, 1_200) : jpeg(900, 2_000))]);
-    for (const model of ["gpt-4o", "gpt-4o-mini", "gpt-5-nano", "gpt-4", "claude-sonnet-4-5", "gemini-2.5-flash"]) {
+    for (const model of [
+      "gpt-4o",
+      "gpt-4o-mini",
+      "gpt-5-nano",
+      "gpt-4",
+      "claude-sonnet-4-5",
+      "gemini-2.5-flash",
+    ]) {
       const { tokenBudget, history } = await build([text("And now?")], { model, dryRun: true });
       const { used, available, exact, countedTokens } = tokenBudget!;
       expect(used!.total, model).toBeLessThanOrEqual(available);

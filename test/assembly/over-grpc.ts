@@ -20,6 +20,7 @@ export function overGrpc(address: string): Quire {
     assembly: bind(services.assembly),
     capsules: bind(services.capsules),
     ledger: bind(services.ledger),
+    memory: bind(services.memory),
     workspaces: bind(services.workspaces),
     close: async () => client.close(),
   };

@@ -3,6 +3,7 @@ import type {
   WatchSessionResponse,
 } from "../../../src/contract/gen/quire/v1/ledger_service.js";
 import type { SoakCalls } from "./soak-calls.js";
+import { SoakMemory } from "./soak-memory.js";
 import { SoakThread } from "./soak-thread.js";
 
 /** How many turns a session gets before it is deleted: every life is as long, so that as much lives at any time. */
@@ -10,7 +11,7 @@ export const turnsOfALife = 12;
 const forkAt = turnsOfALife / 2;
 const turnsOfAFork = 3;
 
-/** A session from its creation to its end, with one fork, and a watcher that now and then goes away and comes back. */
+/** A session from its creation to its end, with one fork, a memory block beside it, and a watcher that now and then goes away and comes back. */
 export class SoakLife {
   readonly faults: string[] = [];
   private fork: SoakThread | undefined;
@@ -21,11 +22,18 @@ export class SoakLife {
     private readonly calls: SoakCalls,
     private readonly ledger: LedgerServiceClient,
     readonly main: SoakThread,
+    private readonly memory: SoakMemory,
     private readonly lastTurn: number,
   ) {}
 
   static async begin(calls: SoakCalls, ledger: LedgerServiceClient, turns = turnsOfALife): Promise<SoakLife> {
-    const life = new SoakLife(calls, ledger, await SoakThread.create(calls), turns);
+    const life = new SoakLife(
+      calls,
+      ledger,
+      await SoakThread.create(calls),
+      await SoakMemory.begin(calls),
+      turns,
+    );
     life.watch();
     return life;
   }
@@ -54,14 +62,18 @@ export class SoakLife {
       compact: 2,
       recordLate: 3,
       watch: 2,
+      memory: 25,
     });
     if (kind === "watch") this.watch();
+    else if (kind === "memory") await this.memory.step();
     else await thread[kind]();
   }
 
   async end(): Promise<void> {
     const threads = this.calls.random.chance(0.5) ? this.threads : this.threads.toReversed();
     for (const thread of threads) await thread.delete();
+    await this.memory.end();
+    this.faults.push(...this.memory.faults);
   }
 
   endWatch(): void {
