@@ -87,6 +87,13 @@ export function requireRight(actor: Actor, permission: BlockPermission, needs: R
   throw notAllowed(actor, permission, needs, label);
 }
 
+const acts: Readonly<Record<Right, string>> = {
+  none: "see it",
+  append: "append",
+  write: "write",
+  admin: "administer it",
+};
+
 export function notAllowed(
   actor: Actor,
   permission: BlockPermission,
@@ -98,7 +105,7 @@ export function notAllowed(
   const where = place.field ?? place.section;
   const what =
     where === undefined
-      ? `the block ${JSON.stringify(label)} is ${permissionName(permission)} for ${who} actors: this needs the right to ${needs}`
+      ? `the block ${JSON.stringify(label)} is ${permissionName(permission)} for ${who} actors: this needs the right to ${acts[needs]}`
       : `${JSON.stringify(where)} of the block ${JSON.stringify(label)} is read-only: only the system writes it`;
   return new QuireError("BLOCK_NOT_ALLOWED", what, {
     metadata: { label, actor: who, permission: permissionName(permission), needs, ...place },

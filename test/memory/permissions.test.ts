@@ -50,6 +50,16 @@ type Actor = (typeof actors)[keyof typeof actors] | typeof asFlux;
 /** Every way to change a block, and the right that it needs. */
 const ways: readonly (readonly [string, string, (label: string, actor: Actor) => Promise<unknown>])[] = [
   ["append_text", "append", (label, actor) => update(label, actor, op("appendText", { text: "x" }))],
+  [
+    "insert_text at the end",
+    "append",
+    (label, actor) => update(label, actor, op("insertText", { text: "x", afterLine: 1_000 })),
+  ],
+  [
+    "insert_text before that",
+    "write",
+    (label, actor) => update(label, actor, op("insertText", { text: "x", afterLine: 0 })),
+  ],
   ["set_text", "write", (label, actor) => update(label, actor, setText("x"))],
   [
     "replace_text",

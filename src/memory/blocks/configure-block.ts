@@ -88,7 +88,7 @@ function newSchema(draft: BlockDraft, schema: BlockSchema, allowLoss: boolean): 
   const { lost, added } = changeSchema(doc, before, schema);
   if (lost.length > 0 && !allowLoss) {
     const { label } = draft.place;
-    const message = `the schema has no place for ${lost.join(", ")} of the block ${JSON.stringify(label)}`;
+    const message = `the schema has no place for ${lost.join(", ")} of the block ${JSON.stringify(label)}; allow_loss changes it all the same`;
     throw new QuireError("SCHEMA_LOSES_CONTENT", message, { metadata: { label, lost: lost.join(", ") } });
   }
   writeDefaults(doc, schema, (section, field) => added(section, field));

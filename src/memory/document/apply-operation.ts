@@ -63,6 +63,23 @@ const schemaOf: Readonly<Record<Name, PlainSchema["$case"]>> = {
 
 const adding: ReadonlySet<Name> = new Set(["appendText", "appendToField", "pushItem", "appendEntry"]);
 
+/** Whether it leaves all that is there as it was, and before what it adds. */
+function adds(doc: LoroDoc, section: Section, operation: Operation): boolean {
+  if (operation.$case !== "insertText") return adding.has(operation.$case);
+  const text = doc.getText(textRoot(section)).toString();
+  return endOfLine(text, operation.value.afterLine) === text.length;
+}
+
+/** Where in a text what comes after a line begins: its end, where it has fewer lines. */
+function endOfLine(text: string, line: number): number {
+  let from = 0;
+  for (let at = 0; at < line && from < text.length; at++) {
+    const end = text.indexOf("\n", from);
+    from = end < 0 ? text.length : end + 1;
+  }
+  return from;
+}
+
 /** An operation in a few words, for the list of revisions. */
 export function operationWords({ section, operation }: BlockOperation): string {
   if (!operation) return "";
@@ -90,7 +107,7 @@ export function applyOperation(
   const at = `${path}.${contractNames[operation.$case]}`;
   if (schemaOf[operation.$case] !== section.schema.$case)
     throw mismatch(at, `is for a ${schemaOf[operation.$case]}, and this is a ${section.schema.$case}`);
-  const needs = adding.has(operation.$case) ? "append" : "write";
+  const needs = adds(context.doc, section, operation) ? "append" : "write";
   context.allow(needs, section.readOnly ? { section: sectionName } : {});
   switch (section.schema.$case) {
     case "text":
@@ -133,11 +150,7 @@ function onText(
     }
     case "insertText": {
       const all = text.toString();
-      let from = 0;
-      for (let line = 0; line < operation.value.afterLine && from < all.length; line++) {
-        const end = all.indexOf("\n", from);
-        from = end < 0 ? all.length : end + 1;
-      }
+      const from = endOfLine(all, operation.value.afterLine);
       const isAtEnd = from >= all.length;
       const before = isAtEnd && all !== "" && !all.endsWith("\n") ? "\n" : "";
       text.insert(from, `${before}${operation.value.text}${isAtEnd ? "" : "\n"}`);

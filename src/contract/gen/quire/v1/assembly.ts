@@ -1213,8 +1213,8 @@ export interface TokenBudget {
     | number
     | undefined;
   /**
-   * vocabulary is what text is counted with: "o200k_base" or "cl100k_base"; "o200k_pictures" is o200k_base for
-   * models such as gpt-4o-mini, to which a picture is far more than to others.
+   * vocabulary is what text is counted with: "o200k_base" or "cl100k_base". "o200k_pictures" is o200k_base
+   * for models such as gpt-4o-mini, to which a picture is far more than to others.
    */
   readonly vocabulary: string;
   /**

@@ -729,7 +729,7 @@ export interface ReplaceText {
   readonly once: boolean;
 }
 
-/** InsertText adds lines to a text. */
+/** InsertText adds lines to a text. At its end that is appending, and the right to append is enough. */
 export interface InsertText {
   /** text is what is added, on lines of its own. */
   readonly text: string;
