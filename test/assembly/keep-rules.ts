@@ -141,8 +141,8 @@ export async function checkDelta(
 /** The whole context as bytes, without its own id. */
 export async function contextBytes(quire: Quire, context: PartialContext): Promise<string> {
   const { context: built } = await quire.assembly.buildContext({ context: { ...context, dryRun: true } });
-  // How long sources took is told with them.
-  const sources = built!.sources.map((source) => ({ ...source, elapsedUs: 0 }));
+  // How long sources took, and what waits to be indexed meanwhile, is told with them.
+  const sources = built!.sources.map((source) => ({ ...source, elapsedUs: 0, detail: "" }));
   return Buffer.from(AssembledContext.encode({ ...built!, assemblyId: "", sources }).finish()).toString(
     "base64",
   );
