@@ -3,7 +3,7 @@ import { startPostgres } from "../support/postgres.js";
 import { bothDatabases } from "./both-databases.js";
 import { type Met, WindowLife } from "./window-life.js";
 
-const lives = Number(process.env.QUIRE_WINDOW_LIVES ?? 3);
+const lives = Number(process.env.QUIRE_WINDOW_LIVES ?? 1);
 const seed = Number(process.env.QUIRE_WINDOW_SEED ?? 20_261_118);
 const steps = 60;
 

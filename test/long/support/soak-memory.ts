@@ -21,14 +21,10 @@ export class SoakMemory {
   ) {}
 
   static async begin(calls: SoakCalls): Promise<SoakMemory> {
-    const label = `block-${calls.requestId()}`;
-    await calls.write(async (quire, options) => {
-      const create = quire.memory.createBlock({ block: named(label), charLimit: 20_000 }, options);
-      // Sent again after it was cut off, it may be there.
-      await create.catch((error: unknown) => {
-        if (!String(error).includes("exists")) throw error;
-      });
-    });
+    const requestId = calls.requestId();
+    const label = `block-${requestId}`;
+    const request = { requestId, block: named(label), charLimit: 20_000 };
+    await calls.write((quire, options) => quire.memory.createBlock(request, options));
     return new SoakMemory(calls, label);
   }
 
