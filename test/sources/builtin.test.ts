@@ -7,8 +7,7 @@ import { exactModel, putAgent } from "../assembly/agent.js";
 import { openedEngine } from "../assembly/opened-engine.js";
 import { assistant, user } from "../support/messages.js";
 import { contextText } from "./context-text.js";
-
-const now = Date.UTC(2026, 0, 15, 9, 30);
+import { nowMs as now, outcomes, price } from "./everything.js";
 
 async function agent(): Promise<Quire> {
   const { quire } = await openedEngine({}, { clock: { now: () => now } });
@@ -25,16 +24,6 @@ async function build(quire: Quire, text = "Hello.", more: object = {}) {
 
 function put(quire: Quire, ...items: readonly object[]) {
   return quire.sources.putItems({ agent: "atlas", items: items.map((item) => ({ item })) as never });
-}
-
-/** Outcomes with this mean: ones, and one share for the rest. */
-function outcomes(kind: SeriesKind, name: string, mean: number, count = 20) {
-  const ones = Math.floor(mean * count);
-  return Array.from({ length: count }, (_, index) => ({
-    kind,
-    name,
-    value: index < ones ? 1 : index === ones ? mean * count - ones : 0,
-  }));
 }
 
 test("the self-model is as the seed shows it: rates from recorded tool calls and tasks, known failures, preferences", async () => {
@@ -158,14 +147,6 @@ test("the epistemic state is as the seed shows it, computed from outcomes; few o
     "\n[EPISTEMIC STATE]\nHigh confidence: programming (0.90), DevOps (0.85)\nMedium confidence: finance (0.70), crypto (0.65)\nLow confidence: legal (0.35), medicine (0.30)\n",
   );
 });
-
-function price(name: string, before: number, value: number, more: object = {}) {
-  const at = (minutes: number) => new Date(now - minutes * 60_000);
-  return [
-    { kind: SeriesKind.VALUE, name, value: before, unit: "$", observeTime: at(600) },
-    { kind: SeriesKind.VALUE, name, value, unit: "$", observeTime: at(1), ...more },
-  ];
-}
 
 test("temporal insights are as the seed shows them, and the world model says nothing of what they cover", async () => {
   const quire = await agent();

@@ -6,10 +6,12 @@ import { saysTitle } from "../../sources/says-title.js";
 import { addSources, type CurrentStage, type EventDeps, type EventInput } from "../event/current-message.js";
 import { type HistoryStage, type OtherTokens, otherTokens } from "../history/history.js";
 import type { ContextPlan } from "../plan/plan.js";
+import { isStrictTruncate, laneExceeded } from "../plan/strict.js";
 import type { SystemStage } from "../system/system.js";
-import { aheadCandidates, sourceInputs } from "./gather.js";
+import { aheadCandidates } from "./ahead-candidates.js";
+import { sourceInputs } from "./gather.js";
 import { type GatheredBlock, type GatheredSource, type GatherStage, nothingGathered } from "./gathered.js";
-import { keptCandidate } from "./limit-answer.js";
+import { cutBlock, keptCandidate, withDetail } from "./limit-answer.js";
 
 /** The current message with the blocks of sources that there is room for, and what came of all sources. */
 export interface FittedSources {
@@ -17,7 +19,10 @@ export interface FittedSources {
   readonly gathered: GatherStage;
 }
 
-/** Blocks fill what history left of the room for memory, the highest priority first. Nothing else gives way to them. */
+/**
+ * Blocks fill what history left of the room for memory, the highest priority first. Nothing else gives way to them. By STRICT_TRUNCATE the
+ * room is the lane's share, and the first block that is over it is cut; by STRICT_FAIL that is an error.
+ */
 export async function fitSources(
   deps: EventDeps,
   resolved: EventInput,
@@ -26,17 +31,19 @@ export async function fitSources(
   history: HistoryStage,
   current: CurrentStage,
   sources: readonly GatheredSource[],
-  system: Pick<SystemStage, "lead" | "text">,
+  system: SystemStage,
 ): Promise<FittedSources> {
   if (sources.length === 0) return { current, gathered: nothingGathered };
   const room = roomFor(resolved, plan, others, history);
   const { ahead, inPlace } = byPlace(sources, system, current.message !== undefined);
   const blocks = inPlace.flatMap((source) => source.blocks);
-  let kept = new Set(chosen(blocks, room));
+  await requireRoom(deps, resolved, current, blocks, room);
+  // What each is shown as, the most important first.
+  let kept = await chosen(deps, resolved, blocks, room);
   let fitted = current;
   // What blocks cost together may differ a little from the sum of what each costs.
-  for (; kept.size > 0; kept = new Set([...kept].slice(0, -1))) {
-    const shown = blocks.filter((block) => kept.has(block)).map(({ text }) => text);
+  for (; kept.size > 0; kept = new Map([...kept].slice(0, -1))) {
+    const shown = blocks.flatMap((block) => kept.get(block)?.text ?? []);
     fitted = await addSources(deps, resolved, current, shown);
     if (fitted.sourceTokens <= room) break;
     fitted = current;
@@ -44,7 +51,9 @@ export async function fitSources(
   const rule =
     resolved.settings.policy === BudgetPolicy.ELASTIC ? CandidateRule.PRIORITY : CandidateRule.LANE;
   const candidates = inPlace.flatMap((source) => [
-    ...source.blocks.map((block) => keptCandidate(SourcePosition.CURRENT, block, kept.has(block), rule)),
+    ...source.blocks.map((block) =>
+      keptCandidate(SourcePosition.CURRENT, kept.get(block) ?? block, kept.has(block), rule),
+    ),
     ...source.dropped,
   ]);
   return {
@@ -52,7 +61,7 @@ export async function fitSources(
     gathered: {
       sources,
       reports: sources.map(({ report }) => report),
-      candidates: [...aheadCandidates(ahead, system.lead.messages.length > 0), ...candidates],
+      candidates: [...aheadCandidates(ahead, system), ...candidates],
       inputs: sourceInputs(sources),
     },
   };
@@ -94,12 +103,46 @@ function roomFor(
   return atLeast(least(left, memoryLane), 0);
 }
 
-/** The blocks that fit, the most important first; among equals those that stand first. */
-function chosen(blocks: readonly GatheredBlock[], room: ModelTokens): readonly GatheredBlock[] {
+async function requireRoom(
+  deps: EventDeps,
+  resolved: EventInput,
+  current: CurrentStage,
+  blocks: readonly GatheredBlock[],
+  room: ModelTokens,
+): Promise<void> {
+  if (resolved.settings.policy !== BudgetPolicy.STRICT_FAIL) return;
+  const all = await addSources(
+    deps,
+    resolved,
+    current,
+    blocks.map(({ text }) => text),
+  );
+  if (all.sourceTokens > room) throw laneExceeded("memory", all.sourceTokens, room);
+}
+
+/** The blocks that fit, the most important first; among equals those that stand first. Each with what is shown of it. */
+async function chosen(
+  { counter }: EventDeps,
+  resolved: EventInput,
+  blocks: readonly GatheredBlock[],
+  room: ModelTokens,
+): Promise<ReadonlyMap<GatheredBlock, GatheredBlock>> {
   const ranked = blocks.map((block, index) => ({ block, index }));
   ranked.sort((a, b) => b.block.priority - a.block.priority || a.index - b.index);
-  const kept: GatheredBlock[] = [];
-  for (const { block } of ranked)
-    if (sumOf(kept, ({ tokens }) => tokens) + block.tokens <= room) kept.push(block);
+  const kept = new Map<GatheredBlock, GatheredBlock>();
+  for (const { block } of ranked) {
+    const left = minus(
+      room,
+      sumOf([...kept.values()], ({ tokens }) => tokens),
+    );
+    if (block.tokens <= left) kept.set(block, block);
+    else if (isStrictTruncate(resolved) && !block.isWhole) {
+      // The ends of lines between blocks may cost a token each.
+      const cut = await cutBlock(counter, resolved, block, left - kept.size - 1);
+      if (!cut) continue;
+      kept.set(block, { ...cut, detail: withDetail(cut, "truncated") });
+      break;
+    }
+  }
   return kept;
 }

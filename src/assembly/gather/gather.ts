@@ -1,5 +1,5 @@
 import { timeLeftMs } from "../../compaction/jobs/time-left.js";
-import { CandidateRule, type InputHash } from "../../contract/gen/quire/v1/assembly.js";
+import type { InputHash } from "../../contract/gen/quire/v1/assembly.js";
 import type { SourceReport } from "../../contract/gen/quire/v1/source.js";
 import { SourcePosition } from "../../domain/source.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
@@ -14,7 +14,7 @@ import type { ContextPlan } from "../plan/plan.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { expectedHistory } from "./expected-history.js";
 import { type Ahead, type GatheredSource, nothingAhead, sourceSection } from "./gathered.js";
-import { keptCandidate, limitAnswer } from "./limit-answer.js";
+import { limitAnswer } from "./limit-answer.js";
 
 /** What of a resolved request it needs. */
 export type GatherInput = Pick<
@@ -217,21 +217,6 @@ async function gathered(
   const { suppressedBy } = own.rules;
   const suppressor = suppressedBy === "" ? undefined : await asked.get(suppressedBy);
   return limitAnswer(counter, resolved, own, suppressor, view.contextTokens);
-}
-
-/** What is said of sources before history, for the receipt. */
-export function aheadCandidates(sources: readonly GatheredSource[], hasLead: boolean) {
-  return sources
-    .filter(({ asked }) => asked.rules.position !== SourcePosition.CURRENT)
-    .flatMap(({ asked, blocks, dropped }) => [
-      ...blocks.map((block) => {
-        const { position } = asked.rules;
-        // A strict lane that is too small for all has no examples.
-        const isKept = position === SourcePosition.SYSTEM || hasLead;
-        return keptCandidate(position, block, isKept, isKept ? CandidateRule.NEVER_CUT : CandidateRule.LANE);
-      }),
-      ...dropped,
-    ]);
 }
 
 export function sourceInputs(sources: readonly GatheredSource[]): readonly InputHash[] {

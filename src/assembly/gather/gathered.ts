@@ -2,7 +2,7 @@ import type { ContextCandidate, InputHash } from "../../contract/gen/quire/v1/as
 import type { SourceReport } from "../../contract/gen/quire/v1/source.js";
 import type { ModelTokens } from "../../domain/token-units.js";
 import type { AskedSource } from "../../sources/asked-source.js";
-import type { ExampleMessage } from "../../sources/source.js";
+import type { ExampleMessage, SourceBlock } from "../../sources/source.js";
 
 /** A block of a source as a context would show it. */
 export interface GatheredBlock {
@@ -10,6 +10,11 @@ export interface GatheredBlock {
   readonly title: string;
   /** Frame included. */
   readonly text: string;
+  readonly content: string;
+  /** What stands around the content, which no cut takes away. */
+  readonly frame: SourceBlock["frame"];
+  /** Whether it is shown whole or not at all. */
+  readonly isWhole: boolean;
   readonly messages: readonly ExampleMessage[];
   readonly tokens: ModelTokens;
   readonly priority: number;

@@ -28,14 +28,16 @@ export async function limitAnswer(
   contextTokens: number,
 ): Promise<GatheredSource> {
   const { source, rules } = asked;
-  const { blocks, isAllCovered, coveredTitles } = withoutCovered(asked, suppressor);
+  const { blocks, isAllCovered, covered } = withoutCovered(asked, suppressor);
   const counted = await countBlocks(counter, resolved, source.name, blocks, rules.priority);
   const { kept, dropped } = await capBlocks(counter, resolved, asked, counted, contextTokens);
+  const hidden = covered.length > 0 ? await countTexts(counter, resolved, covered) : [];
   const position = rules.position;
   const candidate = (title: string, tokens: number, rule: CandidateRule, detail = "") =>
     sourceCandidate(position, { name: blockName(source.name, title), tokens, kept: false, rule, detail });
   const state = isAllCovered ? SourceState.SUPPRESSED : asked.state;
-  const detail = coveredTitles.length > 0 ? `${rules.suppressedBy} covers it` : asked.detail;
+  const share = isAllCovered ? "it" : "a part of it";
+  const detail = covered.length > 0 ? `${rules.suppressedBy} covers ${share}` : asked.detail;
   const isMissing = state !== SourceState.OK && state !== SourceState.EMPTY && !isAllCovered;
   return {
     asked,
@@ -52,7 +54,9 @@ export async function limitAnswer(
     blocks: kept,
     dropped: [
       ...(isMissing ? [candidate("", 0, CandidateRule.SOURCE_FAILED, detail)] : []),
-      ...coveredTitles.map((title) => candidate(title, 0, CandidateRule.SUPPRESSED, detail)),
+      ...covered.map(({ title }, index) =>
+        candidate(title, hidden[index]!, CandidateRule.SUPPRESSED, detail),
+      ),
       ...dropped.map(({ title, tokens }) => candidate(title, tokens, CandidateRule.SOURCE_CAP)),
     ],
     input: inputOf(source.name, asked.answer.blocks),
@@ -71,20 +75,31 @@ export function entityKey(entity: string): string {
 interface Unsaid {
   readonly blocks: readonly SourceBlock[];
   readonly isAllCovered: boolean;
-  /** The blocks of which something was left out. */
-  readonly coveredTitles: readonly string[];
+  /** What was left out, by the titles of its blocks. */
+  readonly covered: readonly Covered[];
+}
+
+interface Covered {
+  readonly title: string;
+  readonly text: string;
 }
 
 function withoutCovered({ answer }: AskedSource, suppressor: AskedSource | undefined): Unsaid {
   const { blocks } = answer;
   const covering = (suppressor?.answer.blocks ?? []).flatMap(({ entities }) => entities.map(entityKey));
-  if (blocks.length === 0 || covering.length === 0) return { blocks, isAllCovered: false, coveredTitles: [] };
-  const covered = new Set(covering);
-  const left = blocks.map((block) => uncovered(block, covered));
+  if (blocks.length === 0 || covering.length === 0) return { blocks, isAllCovered: false, covered: [] };
+  const keys = new Set(covering);
+  const left = blocks.map((block) => uncovered(block, keys));
   return {
     blocks: left.filter((block) => block !== undefined),
     isAllCovered: left.every((block) => block === undefined),
-    coveredTitles: blocks.filter((block, index) => left[index] !== block).map(({ title }) => title),
+    covered: blocks.flatMap((block, index) => {
+      const kept = left[index];
+      if (kept === block) return [];
+      const lines = (block.lines ?? []).filter(({ entity }) => keys.has(entityKey(entity)));
+      const text = kept ? lines.map((line) => line.text).join("\n") : framed(block);
+      return [{ title: block.title, text }];
+    }),
   };
 }
 
@@ -114,15 +129,17 @@ async function countBlocks(
   source: string,
   blocks: readonly SourceBlock[],
   priority: number,
-): Promise<(GatheredBlock & { readonly block: SourceBlock })[]> {
+): Promise<GatheredBlock[]> {
   if (blocks.length === 0) return [];
   const texts = blocks.map(framed);
   const counts = await counter.countAll(texts, scale.vocabulary);
   return blocks.map((block, index) => ({
-    block,
     source,
     title: block.title,
     text: texts[index]!,
+    content: block.content,
+    frame: block.frame,
+    isWhole: block.isWhole ?? false,
     messages: block.messages ?? [],
     tokens: scaled(scale, counts[index]!),
     priority: block.priority ?? priority,
@@ -130,7 +147,19 @@ async function countBlocks(
   }));
 }
 
-function framed({ content, frame }: SourceBlock): string {
+async function countTexts(
+  counter: TokenCounter,
+  { scale }: LimitInput,
+  covered: readonly Covered[],
+): Promise<readonly ModelTokens[]> {
+  const counts = await counter.countAll(
+    covered.map(({ text }) => text),
+    scale.vocabulary,
+  );
+  return counts.map((count) => scaled(scale, count));
+}
+
+function framed({ content, frame }: Pick<SourceBlock, "content" | "frame">): string {
   return frame ? `${frame.open}${content}${frame.close}` : content;
 }
 
@@ -144,13 +173,13 @@ async function capBlocks(
   counter: TokenCounter,
   resolved: LimitInput,
   { rules }: AskedSource,
-  blocks: readonly (GatheredBlock & { readonly block: SourceBlock })[],
+  blocks: readonly GatheredBlock[],
   contextTokens: number,
 ): Promise<Capped> {
   const kept: GatheredBlock[] = [];
   let tokens: number = mostTokens(rules, contextTokens);
   let chars = rules.maxChars;
-  for (const [index, { block, ...gathered }] of blocks.entries()) {
+  for (const [index, gathered] of blocks.entries()) {
     const isWhole = gathered.tokens <= tokens && gathered.text.length <= chars;
     if (index < rules.maxItems && isWhole) {
       kept.push(gathered);
@@ -159,15 +188,10 @@ async function capBlocks(
       continue;
     }
     const cut =
-      index < rules.maxItems && gathered.messages.length === 0 && !block.isWhole
-        ? await cutBlock(counter, resolved, block, tokens, chars)
+      index < rules.maxItems && gathered.messages.length === 0 && !gathered.isWhole
+        ? await cutBlock(counter, resolved, gathered, tokens, chars)
         : undefined;
-    if (cut)
-      kept.push({
-        ...gathered,
-        ...cut,
-        detail: [gathered.detail, "cut to its source's bounds"].filter(Boolean).join("; "),
-      });
+    if (cut) kept.push({ ...cut, detail: withDetail(gathered, "cut to its source's bounds") });
     return { kept, dropped: blocks.slice(cut ? index + 1 : index) };
   }
   return { kept, dropped: [] };
@@ -176,25 +200,35 @@ async function capBlocks(
 /** Less than this is not worth the lines around it. */
 const leastTokens = 16;
 
-async function cutBlock(
+/** The beginning of a block, marked as cut, within so many tokens and characters; undefined where too little of it is left. */
+export async function cutBlock(
   counter: TokenCounter,
   resolved: LimitInput,
-  { content, frame }: SourceBlock,
+  block: GatheredBlock,
   tokens: number,
-  chars: number,
-): Promise<{ readonly text: string; readonly tokens: ModelTokens } | undefined> {
+  chars = Number.POSITIVE_INFINITY,
+): Promise<GatheredBlock | undefined> {
   const { scale } = resolved;
+  const { content, frame } = block;
   const around = frame ? frame.open.length + frame.close.length : 0;
   const mark = cutMarker(resolved);
   const most = chars - around - mark.length;
   if (most <= 0 || tokens < leastTokens) return undefined;
-  const aroundTokens = frame ? await counter.count(frame.open + frame.close, scale.vocabulary) : 0;
-  const room = unscaled(scale, tokens as ModelTokens) - aroundTokens;
+  const aroundTokens = frame ? await counter.countAll([frame.open, frame.close], scale.vocabulary) : [];
+  const room = aroundTokens.reduce(
+    (left, each) => left - each,
+    unscaled(scale, tokens as ModelTokens) as number,
+  );
   const cut = await truncateText(counter, content.slice(0, most), room, scale.vocabulary, mark);
   if (cut.length <= mark.length) return undefined;
-  const text = framed({ content: cut, frame, title: "", entities: [] });
+  const text = framed({ content: cut, frame });
   const cost = scaled(scale, await counter.count(text, scale.vocabulary));
-  return cost <= tokens ? { text, tokens: cost } : undefined;
+  return cost <= tokens ? { ...block, content: cut, text, tokens: cost } : undefined;
+}
+
+/** What is said of a block, and one thing more. */
+export function withDetail({ detail }: GatheredBlock, more: string): string {
+  return detail === "" ? more : `${detail}; ${more}`;
 }
 
 function inputOf(name: string, blocks: readonly SourceBlock[]): InputHash | undefined {

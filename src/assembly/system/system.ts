@@ -344,7 +344,7 @@ async function truncated(
       tokens: scaled(scale, section.tokens),
       kept: section.offset < keptBytes,
       rule: CandidateRule.LANE,
-      detail: isCut(section) ? "truncated" : "",
+      detail: section.offset < keptBytes && isCut(section) ? "truncated" : "",
     }),
   );
   const tokens = scaled(scale, await deps.counter.count(text, vocabulary));
