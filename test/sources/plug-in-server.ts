@@ -19,7 +19,7 @@ type Answer = DeepPartial<FetchResponse> | "hang" | "crash" | Buffer;
 /** A plug-in on a real connection. It answers with what it is told to: also with bytes that are no answer, or not at all. */
 export async function startPlugIn(
   answer: (request: FetchRequest) => Answer,
-  { contract = "quire.v1", port = 0 } = {},
+  { contract = "quire.v1", port = 0, secured = ServerCredentials.createInsecure() } = {},
 ): Promise<PlugInServer> {
   const server = new Server({ "grpc.max_send_message_length": -1 });
   const requests: FetchRequest[] = [];
@@ -43,7 +43,7 @@ export async function startPlugIn(
     },
   );
   const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, found) =>
+    server.bindAsync(`127.0.0.1:${port}`, secured, (error, found) =>
       error ? reject(error) : resolve(found),
     ),
   );

@@ -6,6 +6,7 @@ import type { WriteKey } from "../../storage/stored-answers.js";
 import { builtIns } from "../builtin/all.js";
 import type { SourceDeps } from "../deps.js";
 import { plugInRules } from "../known-sources.js";
+import { holdsCertificates } from "../remote/authorities.js";
 import { type SourceRules, withRule } from "../rules.js";
 import { decodeConfig, encodeConfig, type SourceConfig } from "../source-codec.js";
 import { SourceFailure } from "../source-failure.js";
@@ -53,6 +54,9 @@ export async function putSource(
       { metadata: { address: endpoint.address } },
     );
   }
+  const caPem = endpoint?.tls?.caPem ?? "";
+  if (caPem !== "" && !holdsCertificates(caPem))
+    throw QuireError.field("INVALID_FIELD", "source.endpoint.tls.ca_pem", "holds no certificates as PEM");
   const stored = { ...config, rule: config.rule && { ...config.rule, name } };
   const nowUs = toMicroseconds(deps.clock.now());
   const answer = await deps.store.write(key, nowUs, async (sources) => {

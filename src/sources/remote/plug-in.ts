@@ -107,7 +107,7 @@ export class PlugIn {
 
   private failure(error: ServiceError): SourceFailure {
     const words: Partial<Record<status, string>> = {
-      [status.UNAVAILABLE]: gone,
+      [status.UNAVAILABLE]: whyUnreachable(error.details),
       // Only the plug-in's own doing is looked at: nobody waits for what was cancelled here.
       [status.CANCELLED]: gone,
       [status.RESOURCE_EXHAUSTED]: `its answer is larger than ${this.maxBytes.toLocaleString("en")} bytes, or it is overloaded`,
@@ -120,6 +120,20 @@ export class PlugIn {
 }
 
 const gone = "it cannot be reached, or ended in the middle of its answer";
+/** What the connection failed with, in the client's words and in ours. */
+const connectionFailures: readonly (readonly [RegExp, string])[] = [
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, "its certificate is for another name"],
+  [/certificate has expired|CERT_HAS_EXPIRED/, "its certificate has expired"],
+  [/certificate/i, "its certificate is of no authority that is trusted for it"],
+  [/wrong version number|packet length too long|unknown protocol/, "it does not speak TLS"],
+  [/ECONNREFUSED/, "nothing listens at its address"],
+  [/Name resolution failed|ENOTFOUND/, "its name has no address"],
+];
+
+function whyUnreachable(details: string): string {
+  return connectionFailures.find(([words]) => words.test(details))?.[1] ?? gone;
+}
+
 const notServed = "it does not serve the contract";
 
 interface Method<Request, Answer> {
