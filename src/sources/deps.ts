@@ -8,7 +8,7 @@ import { OutcomeCounter } from "./outcome-counter.js";
 import type { RankTexts } from "./rank-texts.js";
 import { AllowedAddresses } from "./remote/allowed-addresses.js";
 import { PlugIns } from "./remote/plug-ins.js";
-import type { OfferedSource, SourceProvider } from "./source.js";
+import type { OfferedSource, SourceOffer, SourceProvider } from "./source.js";
 import { SourceCalls } from "./source-calls.js";
 
 /** What assemblies ask, what it takes to ask it, and what the commands on sources work with. */
@@ -18,8 +18,8 @@ export interface SourceDeps {
   readonly store: SourceStore;
   readonly plugIns: PlugIns;
   readonly outcomes: OutcomeCounter;
-  /** Sources that the engine was given. */
-  readonly given: readonly OfferedSource[];
+  /** Besides what SourceService writes and registers: recall, and what the engine was given. */
+  readonly others: readonly SourceOffer[];
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -29,7 +29,7 @@ export interface SourceOptions {
   /** Besides those that are built in. */
   readonly given?: readonly OfferedSource[];
   /** Others that know sources of their own. */
-  readonly providers?: readonly SourceProvider[];
+  readonly providers?: readonly SourceOffer[];
   /** What is relevant to an event, of what sources know. */
   readonly rankTexts: RankTexts;
   /** Where plug-ins may be. */
@@ -46,14 +46,9 @@ export function createSources(options: SourceOptions): SourceDeps {
   const store = new SourceStore(database);
   const plugIns = new PlugIns(new AllowedAddresses(addresses), caches);
   const outcomes = new OutcomeCounter(store, (error) => onFailure("self_model", error));
-  const known = new KnownSources(
-    new Knowledge(store, outcomes, options.rankTexts, caches),
-    store,
-    plugIns,
-    caches,
-  );
-  const offering = given.length > 0 ? [{ active: async () => given }] : [];
-  const providers = [...offering, known, ...(options.providers ?? [])];
+  const others = [{ offered: given, active: async () => given }, ...(options.providers ?? [])];
+  const knowledge = new Knowledge(store, outcomes, options.rankTexts, caches);
+  const providers = [new KnownSources(knowledge, store, plugIns, others, caches)];
   const calls = new SourceCalls(clock, caches, onFailure);
-  return { providers, calls, store, plugIns, outcomes, given, clock, timers };
+  return { providers, calls, store, plugIns, outcomes, others, clock, timers };
 }

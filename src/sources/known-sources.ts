@@ -12,7 +12,7 @@ import { selfModel } from "./builtin/self-model.js";
 import { plugInSource } from "./remote/plug-in-source.js";
 import type { PlugIns } from "./remote/plug-ins.js";
 import { plainRules, type SourceRules, withRule } from "./rules.js";
-import type { OfferedSource, Source, SourceProvider } from "./source.js";
+import type { AskingSession, OfferedSource, Source, SourceProvider } from "./source.js";
 import { decodeConfig, type SourceConfig } from "./source-codec.js";
 import { SourceFailure } from "./source-failure.js";
 
@@ -24,7 +24,10 @@ interface Configs {
   readonly bytes: number;
 }
 
-/** The sources that are part of the server, where they know anything, and the plug-ins that were registered. One cheap query says what there is. */
+/**
+ * The sources that are part of the server, where they know anything, the plug-ins that were registered, and what others offer; each by the rules
+ * that were put for it. One cheap query says what there is.
+ */
 export class KnownSources implements SourceProvider {
   private readonly configs: BoundedCache<Configs>;
 
@@ -32,6 +35,7 @@ export class KnownSources implements SourceProvider {
     private readonly knowledge: Knowledge,
     private readonly store: SourceStore,
     private readonly plugIns: PlugIns,
+    private readonly others: readonly SourceProvider[],
     caches: Caches,
   ) {
     this.configs = caches.create<Configs>("sources that were put", megabyte, ({ bytes }) => bytes);
@@ -41,13 +45,20 @@ export class KnownSources implements SourceProvider {
     tenantId: string,
     agent: string,
     rulesOf: ReadonlyMap<string, SourceRule>,
+    session: AskingSession,
   ): Promise<readonly OfferedSource[]> {
-    const marks = await this.store.marks(tenantId, agent);
+    const [marks, ...others] = await Promise.all([
+      this.store.marks(tenantId, agent),
+      ...this.others.map((other) => other.active(tenantId, agent, rulesOf, session)),
+    ]);
     const isSelfWanted = rulesOf.get(selfModel.name)?.enabled === true;
-    if (marks.length === 0 && !isSelfWanted) return [];
+    if (marks.length === 0 && !isSelfWanted) return others.flat();
     const configs = await this.configsAt(tenantId, marks);
     const kinds = new Set(marks.map(({ kind }) => kind));
-    const offered: OfferedSource[] = [];
+    const offered: OfferedSource[] = others.flat().map((other) => {
+      const config = configs.find(({ name }) => name === other.source.name);
+      return { ...other, defaults: withRule(other.defaults, config?.rule) };
+    });
     for (const builtIn of builtIns) {
       const config = configs.find(({ name }) => name === builtIn.name);
       // Tool calls are counted for everybody; that a context tells of them is a wish.

@@ -141,6 +141,12 @@ export interface SourceProvider {
   ): Promise<readonly OfferedSource[]>;
 }
 
+/** Who offers sources that were there from the start. */
+export interface SourceOffer extends SourceProvider {
+  /** All that it may ever offer. */
+  readonly offered: readonly OfferedSource[];
+}
+
 /** A source with the rules that hold where nobody says otherwise. */
 export interface OfferedSource {
   readonly source: Source;

@@ -372,3 +372,40 @@ test("series are listed as they were told, keep their last 256 values, and are d
     await quire.sources.deleteObservations({ agent: "atlas", kind: SeriesKind.VALUE, names: ["v"] }),
   ).toEqual({ deleted: 256 });
 });
+
+test("values that are told without a time are of now, one after the other: none takes the place of another", async () => {
+  const quire = await agent();
+  const told = (...values: readonly number[]) =>
+    quire.sources.recordObservations({
+      agent: "atlas",
+      observations: values.map((value) => ({ kind: SeriesKind.DOMAIN, name: "law", value })),
+    });
+  // The clock stands still.
+  await told(0.1, 0.2, 0.3);
+  await told(0.4);
+  await Promise.all([told(0.5), told(0.6)]);
+  const { observations } = await quire.sources.listObservations({ agent: "atlas" });
+  expect(observations.map(({ value }) => value).slice(0, 4)).toEqual([0.1, 0.2, 0.3, 0.4]);
+  expect(observations.map(({ value }) => value).toSorted()).toEqual([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+  // What is listed can be told again, and nothing changes.
+  await quire.sources.recordObservations({ agent: "atlas", observations });
+  expect((await quire.sources.listObservations({ agent: "atlas" })).observations).toEqual(observations);
+});
+
+test("recall is a source among the others: listed, and what was put for it holds", async () => {
+  const quire = await agent();
+  const { sources } = await quire.sources.listSources({});
+  expect(sources.map(({ name }) => name)).toContain("memory");
+  await quire.memory.insertArchival({
+    owner: { kind: "OWNER_KIND_AGENT", name: "atlas" },
+    content: "The spare key hangs behind the barn.",
+  });
+  const asked = "Where is the spare key?";
+  expect(contextText((await build(quire, asked)).currentMessage)).toContain("behind the barn");
+  await quire.sources.putSource({ source: { name: "memory", rule: { name: "memory", enabled: false } } });
+  expect((await build(quire, asked)).sources).toEqual([]);
+  const again = { sources: [{ name: "memory", enabled: true }] };
+  expect(contextText((await build(quire, asked, { settings: again })).currentMessage)).toContain("the barn");
+  await quire.sources.deleteSource({ name: "memory" });
+  expect((await build(quire, asked)).sources).toHaveLength(1);
+});

@@ -152,6 +152,15 @@ test("where the server is open to others, or the operator says none, no plug-in 
   });
 });
 
+test("what is no host and port is refused as that, by its field", async () => {
+  const quire = await agent();
+  for (const address of ["nonsense", "127.0.0.1:0", "localhost:99999", "127.1:80", "::1:80"])
+    await expect(register(quire, "x", address), address).rejects.toMatchObject({
+      reason: "INVALID_FIELD",
+      violations: [{ field: "source.endpoint.address" }],
+    });
+});
+
 test("a plug-in cannot take the name of a built-in source, and a name alone is no source", async () => {
   const quire = await agent();
   await expect(register(quire, "inbox", "127.0.0.1:7070")).rejects.toMatchObject({ reason: "INVALID_FIELD" });

@@ -5,6 +5,7 @@ import type {
   AssemblyResolved,
   HistoryBatch,
 } from "../../contract/gen/quire/v1/assembly_service.js";
+import type { SourceReport } from "../../contract/gen/quire/v1/source.js";
 import { floorText } from "../../domain/compaction.js";
 import { messageText } from "../terminal/message-text.js";
 import { counted, oneLine, printable } from "../terminal/printable.js";
@@ -18,6 +19,7 @@ import { printCompactionEvent } from "./compaction-text.js";
 import { printElisions } from "./elision-text.js";
 import { contentText, historyText, modelText } from "./layer-text.js";
 import { createLines, type Lines, labelWidth, number, word } from "./lines.js";
+import { sourceText } from "./source-text.js";
 
 export const shownLayers = ["system", "history", "current", "tools"] as const;
 export type ShownLayer = (typeof shownLayers)[number];
@@ -31,6 +33,7 @@ export class LayerPrinter {
   private readonly show: ReadonlySet<ShownLayer>;
   private readonly roles = new Map<string, number>();
   private isHistoryOpen = false;
+  private isAfterSource = false;
 
   constructor(
     private readonly terminal: Terminal,
@@ -57,6 +60,9 @@ export class LayerPrinter {
         break;
       case "history":
         this.history(event.value);
+        break;
+      case "source":
+        this.source(event.value);
         break;
       case "currentMessage":
         this.current(event.value);
@@ -96,7 +102,7 @@ export class LayerPrinter {
     }
   }
 
-  private system({ text, sections, tokens, reused }: SystemLayer): void {
+  private system({ text, sections, tokens, reused, leadMessages }: SystemLayer): void {
     const size = `${counted(tokens, "token")}, ${counted(sections.length, "section")}`;
     this.lines.entry("system", reused ? `${size}, ${unchanged}` : size);
     if (reused) return;
@@ -109,7 +115,11 @@ export class LayerPrinter {
         `${name.padEnd(nameWidth)}${this.lines.paint("dim", origin)}${number(cost).padStart(tokenWidth)}${cut}`,
       );
     }
-    if (this.show.has("system")) this.content(text);
+    if (leadMessages.length > 0)
+      this.lines.below(`${counted(leadMessages.length, "message")} before history`);
+    if (!this.show.has("system")) return;
+    this.content(text);
+    for (const message of leadMessages) this.content(messageText(message));
   }
 
   private history({ layer, messages }: HistoryBatch): void {
@@ -122,6 +132,13 @@ export class LayerPrinter {
       this.roles.set(role, (this.roles.get(role) ?? 0) + 1);
       if (this.show.has("history")) this.content(messageText(message));
     }
+  }
+
+  private source(report: SourceReport): void {
+    const text = sourceText(this.lines, report);
+    if (this.isAfterSource) this.lines.below(text);
+    else this.lines.entry("sources", text);
+    this.isAfterSource = true;
   }
 
   /** How many messages there were is known when the last batch has come. */

@@ -13,6 +13,7 @@ import { printCachePlan, printPrefix } from "./cache-text.js";
 import { printElisions } from "./elision-text.js";
 import { historyText } from "./layer-text.js";
 import { type Lines, number, word } from "./lines.js";
+import { sourceText } from "./source-text.js";
 
 /** A receipt as people read it: what it was for, everything that could have gone in, and what it was made from. */
 export function printReceipt(lines: Lines, receipt: Receipt): void {
@@ -23,6 +24,12 @@ export function printReceipt(lines: Lines, receipt: Receipt): void {
   lines.below(printable(facts.filter(Boolean).join(", ")));
   lines.blank();
   lines.plain(candidateTable(lines, receipt.candidates));
+  const [first, ...others] = receipt.sources.map((report) => sourceText(lines, report));
+  if (first !== undefined) {
+    lines.blank();
+    lines.entry("sources", first);
+    lines.below(...others);
+  }
   lines.blank();
   lines.plain(table(["INPUT", "NAME", "VERSION", "HASH"], receipt.inputs.map(inputRow), ["VERSION"]));
   lines.blank();

@@ -7,7 +7,7 @@ import type {
   OfferedSource,
   Source,
   SourceAnswer,
-  SourceProvider,
+  SourceOffer,
   SourceView,
   Waiting,
 } from "../../sources/source.js";
@@ -166,11 +166,13 @@ function roomFor(view: SourceView, rules: SourceRules, sent: readonly string[]):
 }
 
 /** Offers recall where there is something to recall: entries of the agent, or turns of the session that a summary stands for. */
-export class MemoryProvider implements SourceProvider {
+export class MemoryProvider implements SourceOffer {
+  readonly offered: readonly OfferedSource[];
   private readonly source: MemorySource;
 
   constructor(private readonly deps: RecallDeps) {
     this.source = new MemorySource(deps);
+    this.offered = [{ source: this.source, defaults: memoryRules }];
   }
 
   async active(

@@ -27,30 +27,28 @@ export async function recordObservations(
     const isShare = kind !== SeriesKind.VALUE;
     if (isShare && (value < 0 || value > 1))
       throw QuireError.field("INVALID_FIELD", `observations[${index}].value`, "must be a number from 0 to 1");
-    const observedUs = toMicroseconds(observeTime?.getTime() ?? nowMs);
+    const observedUs = observeTime && toMicroseconds(observeTime.getTime());
     const place = `${kind}/${name}/${observedUs}`;
-    // Outcomes that are told together are told apart by a microsecond each.
-    const isTwice = seen.has(place);
-    if (isTwice && observeTime)
+    if (observeTime && seen.has(place))
       throw QuireError.field(
         "INVALID_FIELD",
         `observations[${index}]`,
         "is the second value of its series and time",
       );
     seen.add(place);
-    const offsetUs = observeTime ? 0n : BigInt(index);
     return {
       kind,
       name,
-      observedUs: observedUs + offsetUs,
+      observedUs,
       value,
       display,
       unit,
       expiresUs: expireTime ? toMicroseconds(expireTime.getTime()) : null,
     };
   });
-  return deps.store.write(key, toMicroseconds(nowMs), async (sources) => {
-    await sources.addObservations(agent, rows, keptValues);
+  const nowUs = toMicroseconds(nowMs);
+  return deps.store.write(key, nowUs, async (sources) => {
+    await sources.addObservations(agent, rows, nowUs, keptValues);
     return {};
   });
 }

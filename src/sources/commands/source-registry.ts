@@ -6,6 +6,7 @@ import type { WriteKey } from "../../storage/stored-answers.js";
 import { builtIns } from "../builtin/all.js";
 import type { SourceDeps } from "../deps.js";
 import { plugInRules } from "../known-sources.js";
+import { parseAddress } from "../remote/allowed-addresses.js";
 import { holdsCertificates } from "../remote/authorities.js";
 import { type SourceRules, withRule } from "../rules.js";
 import { decodeConfig, encodeConfig, type SourceConfig } from "../source-codec.js";
@@ -47,10 +48,16 @@ export async function putSource(
   if (isBuiltIn && endpoint)
     throw QuireError.field("INVALID_FIELD", "source.endpoint", `${name} is built in`);
   if (!isBuiltIn && !endpoint) throw QuireError.field("INVALID_FIELD", "source.endpoint", "is required");
+  if (endpoint && !parseAddress(endpoint.address))
+    throw QuireError.field(
+      "INVALID_FIELD",
+      "source.endpoint.address",
+      "is no host and port, such as 127.0.0.1:7070 or [::1]:7070",
+    );
   if (endpoint && !deps.plugIns.allows(endpoint)) {
     throw new QuireError(
       "SOURCE_ADDRESS_NOT_ALLOWED",
-      "the operator does not allow plug-ins at this address",
+      "the operator does not allow plug-ins at this address (--source-addresses)",
       { metadata: { address: endpoint.address } },
     );
   }
@@ -139,11 +146,13 @@ function isBuiltInName(deps: SourceDeps, name: string): boolean {
   return builtInRules(deps).has(name);
 }
 
-/** Those that are written through SourceService, and those that the engine was given. */
-function builtInRules({ given }: SourceDeps): ReadonlyMap<string, SourceRules> {
+/** Those that are written through SourceService, recall, and those that the engine was given. */
+function builtInRules({ others }: SourceDeps): ReadonlyMap<string, SourceRules> {
   return new Map([
     ...builtIns.map(({ name, defaults }) => [name, defaults] as const),
-    ...given.map(({ source, defaults }) => [source.name, defaults] as const),
+    ...others
+      .flatMap(({ offered }) => offered)
+      .map(({ source, defaults }) => [source.name, defaults] as const),
   ]);
 }
 

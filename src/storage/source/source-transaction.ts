@@ -60,19 +60,33 @@ export class SourceTransaction {
     return count;
   }
 
+  /** Values without a time are of now, each a millisecond after the one before it: none takes the place of another. */
   async addObservations(
     agent: string,
-    rows: readonly Omit<ObservationRow, "agent">[],
+    rows: readonly NewObservation[],
+    nowUs: bigint,
     keep: number,
   ): Promise<void> {
     const { tenantId } = this;
-    const ordered = rows.toSorted((a, b) => (a.kind + a.name < b.kind + b.name ? -1 : 1));
+    // First, so that whoever writes the same kind waits, and sees what was written.
+    for (const kind of kindsOf(rows)) await this.mark(agent, kind, true);
+    const seriesOf = ({ kind, name }: NewObservation) => `${kind}/${name}`;
+    const ordered = rows.toSorted((a, b) => compare(seriesOf(a), seriesOf(b)));
+    const newest = new Map<string, bigint>();
     for (const row of ordered) {
-      const { kind, name, observedUs, ...data } = row;
+      const { kind, name, ...data } = row;
+      const series = seriesOf(row);
+      let { observedUs } = row;
+      if (observedUs === undefined) {
+        const last = newest.get(series) ?? (await this.newestObserved(agent, row, nowUs));
+        const next = (last / 1_000n + 1n) * 1_000n;
+        observedUs = next > nowUs ? next : nowUs;
+        newest.set(series, observedUs);
+      }
       await this.tx.sourceObservation.upsert({
         where: { tenantId_agent_kind_name_observedUs: { tenantId, agent, kind, name, observedUs } },
-        create: { tenantId, agent, kind, name, observedUs, ...data },
-        update: data,
+        create: { tenantId, agent, kind, name, ...data, observedUs },
+        update: { ...data, observedUs },
       });
     }
     const series = new Map(rows.map(({ kind, name }) => [`${kind}/${name}`, { kind, name }]));
@@ -90,7 +104,21 @@ export class SourceTransaction {
         where: { ...where, observedUs: { lt: oldest.observedUs } },
       });
     }
-    for (const kind of kindsOf(rows)) await this.mark(agent, kind, true);
+  }
+
+  /** When the last value of a series was observed; what was dated ahead of its time does not count. */
+  private async newestObserved(
+    agent: string,
+    { kind, name }: { readonly kind: string; readonly name: string },
+    nowUs: bigint,
+  ): Promise<bigint> {
+    const [newest] = await this.tx.sourceObservation.findMany({
+      where: { tenantId: this.tenantId, agent, kind, name, observedUs: { lt: nowUs + aheadUs } },
+      orderBy: { observedUs: "desc" },
+      take: 1,
+      select: { observedUs: true },
+    });
+    return newest?.observedUs ?? 0n;
   }
 
   async deleteObservations(agent: string, kind: string, names: readonly string[]): Promise<number> {
@@ -113,6 +141,18 @@ export class SourceTransaction {
       ON CONFLICT (tenant_id, agent, kind) DO UPDATE SET revision = source_marks.revision + 1, present = excluded.present`;
   }
 }
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Values that are told at once run ahead of the clock by less than this. */
+const aheadUs = 60_000_000n;
+
+/** A value to be added; of now, where it has no time. */
+export type NewObservation = Omit<ObservationRow, "agent" | "observedUs"> & {
+  readonly observedUs: bigint | undefined;
+};
 
 function kindsOf(rows: readonly { readonly kind: string }[]): readonly string[] {
   return [...new Set(rows.map(({ kind }) => kind))].sort();
