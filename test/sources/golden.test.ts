@@ -23,7 +23,10 @@ beforeAll(async () => {
   const primeFile = join(folder, "prime.md");
   writeFileSync(primeFile, "Always respond in English regardless of user language.\n");
   const database = `file:${join(folder, "quire.db")}`;
-  quire = await createQuire({ database, primeFile, logLevel: "silent" }, { clock: { now: () => nowMs } });
+  quire = await createQuire(
+    { database, primeFile, logLevel: "silent" },
+    { clock: { now: () => nowMs }, ids: countedIds() },
+  );
   await putEverything(quire, "atlas");
   await putWhatIsCovered(quire, "broker");
   return async () => {
@@ -186,4 +189,10 @@ test("by STRICT_TRUNCATE no lane is over its share, however small, and a context
 
 function marksIn(text: string): number {
   return text.split("[...truncated]").length - 1;
+}
+
+/** What ids cost in tokens differs from one to the next: here they are the same in every run. */
+function countedIds() {
+  let count = 0;
+  return { next: () => `01a00000-0000-7000-8000-${String(++count).padStart(12, "0")}` };
 }
