@@ -160,13 +160,13 @@ test("by STRICT_FAIL a lane that sources fill beyond its share is an error that 
       () => undefined,
       ({ reason, metadata }) => [reason, metadata.lane],
     );
-  expect(await refused({ maxContextTokens: 900 })).toEqual(["LANE_EXCEEDED", "system"]);
+  expect(await refused({ maxContextTokens: 700 })).toEqual(["LANE_EXCEEDED", "system"]);
   const onlyCurrent = ["behavioral_rules", "few_shots", "skills"].map((name) => ({ name, enabled: false }));
-  expect(await refused({ maxContextTokens: 900, settings: { sources: onlyCurrent } })).toEqual([
+  expect(await refused({ maxContextTokens: 700, settings: { sources: onlyCurrent } })).toEqual([
     "LANE_EXCEEDED",
     "memory",
   ]);
-  expect(await refused({ maxContextTokens: 900, settings: { sources: none } })).toBe(undefined);
+  expect(await refused({ maxContextTokens: 700, settings: { sources: none } })).toBe(undefined);
 });
 
 test("by STRICT_TRUNCATE no lane is over its share, however small, and a context is replayed byte for byte", async () => {
@@ -179,9 +179,13 @@ test("by STRICT_TRUNCATE no lane is over its share, however small, and a context
       ({ lane, detail }) => lane === "BUDGET_LANE_MEMORY" && detail.endsWith("truncated"),
     );
     expect(cut.length, String(maxContextTokens)).toBeLessThanOrEqual(1);
+    const bounded = context.candidates.filter(
+      ({ kept, lane, detail }) =>
+        kept && lane === "BUDGET_LANE_MEMORY" && detail.endsWith("cut to its source's bounds"),
+    );
     // The labels of the message may be cut, too: their lane is the buffer.
     const bare = await build({ settings: { ...strict, sources: none }, maxContextTokens });
-    expect(marksIn(text), text).toBe(cut.length + marksIn(contextText(bare.currentMessage)));
+    expect(marksIn(text), text).toBe(cut.length + bounded.length + marksIn(contextText(bare.currentMessage)));
     const { context: replayed } = await quire.assembly.replayContext({ assemblyId: context.assemblyId });
     expect({ ...replayed, candidates: context.candidates }).toEqual(context);
   }
