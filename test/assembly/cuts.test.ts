@@ -126,6 +126,32 @@ describe("the cut of a session that is assembled for several windows", () => {
     }
   });
 
+  test("a window that none of its contexts was answered for takes no cut of a much smaller one, and makes its own once", async () => {
+    const { quire, assemble, answer } = await deskOf(350);
+    for (let turn = 0; turn < 60; turn++) await answer(undefined);
+    const small = await assemble(2_000);
+    const middle = await assemble(12_000);
+    expect(middle.layer.compactionId).not.toBe(small.layer.compactionId);
+    expect(middle.layer.tokens).toBeGreaterThan(4_000);
+    expect((await assemble(12_000)).layer.cutId).toBe(middle.layer.cutId);
+    expect((await assemble(2_000)).layer.cutId).toBe(small.layer.cutId);
+    expect(await compactionsOf(quire, "desk")).toHaveLength(2);
+    expect((await assemble(1_000_000)).layer).toMatchObject({ compactionId: "", turns: 60 });
+  });
+
+  test("a compaction by hand is for the windows that show more, too, where a small one has folded as much already", async () => {
+    const { quire, assemble, answer } = await deskOf(350);
+    for (let turn = 0; turn < 30; turn++) await answer(undefined);
+    await assemble(2_000);
+    const instructions = "Keep the number 17.";
+    const { compaction } = await quire.ledger.compact({ session: "desk", instructions, keepTurns: 1 });
+    expect(compaction).toMatchObject({ instructions, summarizedTurns: 29 });
+    expect((await assemble(1_000_000)).layer.compactionId).toBe(compaction!.id);
+    await expect(quire.ledger.compact({ session: "desk", keepTurns: 1 })).rejects.toMatchObject({
+      reason: "NOTHING_TO_COMPACT",
+    });
+  });
+
   test("a larger window sees the original turns again, and the smaller one goes on where it was", async () => {
     const { assemble, answer } = await deskOf(90);
     let small: Assembled | undefined;

@@ -38,13 +38,17 @@ interface CutRoom {
   readonly messages: number;
 }
 
+/** What shows less than this share of the target is not worth keeping for the sake of an old cut. */
+const leastShare = 0.5;
+
 /**
  * The cut to begin with. That of the context before stays. Only where the provider's cache is lost anyway may one that keeps more return, and only
  * where history stays at or below the soft threshold of its room; and where the room has grown so much that all of what it was when the present
  * cut was chosen is at or below that threshold, beside as much as there was then. So no cut comes back that was left for want of room, however
  * events and tools change in size.
  *
- * Without a context before, the one that keeps most at or below the soft threshold; where there is none, the one that keeps least.
+ * Without a context before, the one that keeps most at or below the soft threshold; where there is none, the one that keeps least. One that keeps
+ * far less than the target was made for a smaller window: then the floor, from which a cut of this window's own is made.
  */
 export async function chooseCut(
   deps: HistoryDeps,
@@ -52,6 +56,7 @@ export async function chooseCut(
   goal: CompactionGoal,
   otherTokens: number,
   isRewritten: boolean,
+  mayFold: boolean,
 ): Promise<HeldRow | undefined> {
   const { pin, thread, settings } = resolved;
   const current = thread.compaction;
@@ -63,6 +68,7 @@ export async function chooseCut(
     const room = { tokens: softThreshold * goal.roomTokens, messages };
     if (isWithin(resolved, current, room)) return current;
     const found = await mostWithin(deps, resolved, room, current);
+    if (found && mayFold && tokensWith(resolved, found) < leastShare * goal.targetTokens) return current;
     const least = found ?? (await deps.ledger.compactions.keepingLeast(heldBy(thread)));
     if (!least || (current && keepsMore(least, current))) return current;
     return deps.ledger.compactions.held(heldBy(thread), least.id);
@@ -102,9 +108,13 @@ export async function mostWithin(
 
 /** Whether history is within a room with a cut, by what is counted with the turns. */
 function isWithin(resolved: CutInput, cut: HeldCompaction | undefined, room: CutRoom): boolean {
-  const counts = wholeCounts(resolved);
-  const messages = Number(counts.threadMessages - (cut?.beforeMessages ?? 0n)) + (cut ? 1 : 0);
-  return shownTokens(counts, cut, isClean(resolved)) <= room.tokens && messages <= room.messages;
+  const { threadMessages } = wholeCounts(resolved);
+  const messages = Number(threadMessages - (cut?.beforeMessages ?? 0n)) + (cut ? 1 : 0);
+  return tokensWith(resolved, cut) <= room.tokens && messages <= room.messages;
+}
+
+function tokensWith(resolved: CutInput, cut: HeldCompaction | undefined): number {
+  return shownTokens(wholeCounts(resolved), cut, isClean(resolved));
 }
 
 /** What the thread costs as a whole, with what is made up for calls that are open at its end. */

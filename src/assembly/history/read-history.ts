@@ -49,11 +49,12 @@ export async function readHistory(
 ): Promise<HistoryState> {
   const rooms = historyRooms(resolved, plan, others);
   const goal = goalOf(resolved, rooms);
-  const compaction = await chooseCut(deps, resolved, goal, otherTokens(others), isRewritten);
+  const mayFold = mayCompact(resolved);
+  const compaction = await chooseCut(deps, resolved, goal, otherTokens(others), isRewritten, mayFold);
   const thread = { ...resolved.thread, compaction };
   const { roomTokens } = goal;
   const window = await readShown(deps, resolved, thread, goal, signal);
-  const wanted = mayCompact(resolved) ? wantedFor(resolved, goal) : undefined;
+  const wanted = mayFold ? wantedFor(resolved, goal) : undefined;
   if (isInRoom(resolved, window, goal)) return { thread, window, roomTokens, wanted, job: undefined };
   const planned = wanted && (await planFold({ ...wanted, thread }, window, signal));
   const room = { tokens: goal.targetTokens, messages: goal.targetMessages };

@@ -3,9 +3,10 @@ import { CompactionTrigger, type CompactionTurn } from "../../domain/compaction.
 import type { CompressionStrategy } from "../../domain/context-settings.js";
 import { countedTokens } from "../../domain/token-units.js";
 import { QuireError } from "../../errors/quire-error.js";
-import { effectiveCut } from "../../ledger/effective-cut.js";
+import { boundCut, effectiveCut } from "../../ledger/effective-cut.js";
 import { findWhole, heldBy } from "../../ledger/effective-thread.js";
 import { viewCompaction } from "../../ledger/view-compaction.js";
+import type { CompactionRow } from "../../storage/ledger/rows.js";
 import { sessionNotFound } from "../../storage/ledger/session-store.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import { askEngine, type EngineRequest } from "./ask-engine.js";
@@ -79,7 +80,7 @@ async function compactOnce(
   if (!found) throw sessionNotFound(command.session);
   const { texts } = await deps.templates.current();
   const whole = await findWhole(deps.ledger, { tenantId, ...found, texts, activeTurn: undefined });
-  const thread = { ...whole, compaction: await effectiveCut(deps.ledger, heldBy(whole)) };
+  const of = heldBy(whole);
   const server = mergeSettings(deps.settings, undefined, undefined);
   const unbounded = countedTokens(Number.POSITIVE_INFINITY);
   const targetTokens = command.targetTokens === undefined ? unbounded : countedTokens(command.targetTokens);
@@ -99,8 +100,8 @@ async function compactOnce(
     ...(command.summarizers ? { summarizers: command.summarizers.names } : {}),
   };
   const { instructions } = command;
-  const job: CompactionJob = {
-    thread,
+  const jobOn = (compaction: CompactionRow | undefined): CompactionJob => ({
+    thread: { ...whole, compaction },
     trigger: CompactionTrigger.MANUAL,
     goal,
     goalId: goalId({ of: ["manual"], goal, settings, instructions }),
@@ -111,9 +112,16 @@ async function compactOnce(
     mayAskEngine: true,
     isPrepared: false,
     limitMs: timeLeftMs(limits.deadlineMs, longestMs),
-  };
-  const planned = await planCompaction(deps, job, limits.signal);
+  });
+  let job = jobOn(await effectiveCut(deps.ledger, of));
+  let planned = await planCompaction(deps, job, limits.signal);
+  if (!planned && job.thread.compaction) {
+    // A context has folded as much already: what is asked for by hand holds for those that show more.
+    job = jobOn(await boundCut(deps.ledger, of, "", ""));
+    planned = await planCompaction(deps, job, limits.signal);
+  }
   if (!planned) return requireMade(command.session, { kind: "nothing" });
+  const { thread } = job;
   const write: WriteCompaction<Answered<CompactSessionAnswer>> = async (draft, of) => {
     const answer = await deps.ledger.compactions.write(key, draft, of, (written) => ({
       compaction: viewCompaction(requireWritten(written)),
