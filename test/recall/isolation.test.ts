@@ -1,0 +1,20 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { bothDatabases } from "../assembly/both-databases.js";
+import { startPostgres } from "../support/postgres.js";
+import { isolation, wordEmbedder } from "./isolation/searches.js";
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
+
+describe.each(bothDatabases(postgres))("isolation: $name", ({ isMissing, open }) => {
+  test("searches show what their asker may read as it is now, and nothing else", async () => {
+    if (isMissing) return;
+    const { clock, run } = isolation(7);
+    const seen = await run(await open({}, { clock, embedder: wordEmbedder }), 400);
+    expect(seen.results).toBeGreaterThan(1_000);
+    expect(seen.forGone).toBeGreaterThan(20);
+    expect(seen.byMeaning).toBeGreaterThan(50);
+    expect(seen.whole).toBeGreaterThan(200);
+    expect(seen.refused).toBeGreaterThan(10);
+  });
+});
