@@ -11,12 +11,13 @@ import { evalDataFolder } from "./eval-data.js";
 import type { Figure } from "./figure.js";
 import { readLocomo } from "./locomo.js";
 import { progress } from "./measure.js";
-import { type Collection, ofConversation } from "./recall/collection.js";
+import { asOne, type Collection, ofConversation } from "./recall/collection.js";
 import { type Home, type Opened, openHome } from "./recall/home.js";
 import { hybrid } from "./recall/hybrid.js";
 import { kinds } from "./recall/kinds.js";
 import { type Example, learn } from "./recall/learn.js";
 import { plainFts5 } from "./recall/plain-fts5.js";
+import { scale } from "./recall/scale.js";
 import { depths, Recall, shares } from "./recall/score.js";
 
 const paperDense = [56.7, 66.2, 76.7];
@@ -26,8 +27,10 @@ const cues: readonly FeatureName[] = featureNames.filter((name) => !name.toLower
 /** What of the evidence of questions is found, rung by rung, on both databases. */
 export async function run(): Promise<Figure[]> {
   const only = process.argv.find((arg) => arg.startsWith("--only="))?.slice("--only=".length) ?? "";
+  if (process.argv.includes("--scale")) return scale();
   const figures: Figure[] = [];
   if ("locomo".includes(only)) figures.push(...(await locomo()));
+  if ("pruning".includes(only)) figures.push(...(await pruning((readLocomo() ?? []).map(ofConversation))));
   if ("hybrid".includes(only)) figures.push(...(await hybrid()));
   if ("kinds".includes(only)) figures.push(...(await kinds()));
   return figures;
@@ -107,7 +110,6 @@ async function rungs(opened: Opened, collections: readonly Collection[]): Promis
   const examples = new Map<Collection, Example[]>();
   for (const collection of collections) examples.set(collection, await examplesOf(opened, collection));
   figures.push(...(await leftOut(opened, collections, examples)));
-  figures.push(...(await pruning(opened, collections)));
   if (process.argv.includes("--learn")) {
     const keyword = learn([...examples.values()].flat(), cues);
     const file = join(packageRoot, "src", "recall", "ranking", "weights.json");
@@ -136,21 +138,29 @@ async function leftOut(
   return shares("keyword, learnt from the other conversations", recall.shares, limits);
 }
 
-/** What it costs to look closely at some only. */
-async function pruning(opened: Opened, collections: readonly Collection[]): Promise<Figure[]> {
-  const figures: Figure[] = [];
-  for (const maxCandidates of [50, 100, Number.POSITIVE_INFINITY]) {
-    const recall = new Recall();
-    const weights = packagedWeights().keyword;
-    for (const collection of collections)
-      for (const wanted of collection.wanted)
+/** What it costs to look closely at some only: all conversations as one agent's, so that most of it is about something else. */
+async function pruning(collections: readonly Collection[]): Promise<Figure[]> {
+  const one = asOne(collections);
+  const opened = (await openHome("sqlite", [one]))!;
+  try {
+    const figures: Figure[] = [];
+    const count = one.sessions.flat().length;
+    for (const share of [0.02, 0.04, 0.1, 1]) {
+      const recall = new Recall();
+      const weights = packagedWeights().keyword;
+      const maxCandidates = Math.ceil(share * count);
+      for (const wanted of one.wanted)
         recall.add(
           wanted,
-          (await opened.rank(collection, wanted, { weights, limit: 25, maxCandidates })).map(({ id }) => id),
+          (await opened.rank(one, wanted, { weights, limit: 25, maxCandidates })).map(({ id }) => id),
         );
-    figures.push(...shares(`pruned to ${maxCandidates}`, recall.shares));
+      const name = share === 1 ? "not pruned" : `pruned to ${100 * share} %`;
+      figures.push(...shares(`${name} of ${count.toLocaleString("en")}`, recall.shares));
+    }
+    return figures;
+  } finally {
+    await opened.close();
   }
-  return figures;
 }
 
 async function examplesOf(opened: Opened, collection: Collection): Promise<Example[]> {

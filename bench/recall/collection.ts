@@ -40,6 +40,21 @@ export function ofConversation({ name, sessions, questions }: Conversation): Col
   };
 }
 
+/** Several as one agent's. */
+export function asOne(collections: readonly Collection[]): Collection {
+  const own = (agent: string, id: string) => `${agent} ${id}`;
+  return {
+    agent: "all",
+    sessions: collections.flatMap(({ agent, sessions }) =>
+      sessions.map((sayings) => sayings.map((saying) => ({ ...saying, id: own(agent, saying.id) }))),
+    ),
+    wanted: collections.flatMap(({ agent, wanted }) =>
+      wanted.map(({ query, evidence }) => ({ query, evidence: evidence.map((id) => own(agent, id)) })),
+    ),
+    askedMs: Math.max(0, ...collections.map(({ askedMs }) => askedMs)),
+  };
+}
+
 /** Writes a collection as turns, and gives the ids of what was said by the ids of turns. */
 export async function write(quire: Quire, { agent, sessions }: Collection): Promise<Map<string, string>> {
   const ids = new Map<string, string>();

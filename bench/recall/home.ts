@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../src/config/load-config.js";
+import { stepByStep } from "../../src/domain/steps.js";
 import { type Engine, openEngine } from "../../src/engine.js";
 import { quireOn } from "../../src/in-process/quire.js";
 import type { Embedder } from "../../src/recall/embedders/embedder.js";
 import { readQuery } from "../../src/recall/ranking/query.js";
-import { type Features, type RankOptions, rank } from "../../src/recall/ranking/rank.js";
+import { type Features, type RankOptions, rankScored } from "../../src/recall/ranking/rank.js";
+import { scoreQuery } from "../../src/recall/ranking/score-query.js";
 import { type TermScoring, termScoring } from "../../src/recall/ranking/score-terms.js";
 import { findPartitions } from "../../src/recall/search/find-partitions.js";
 import { readMeaning } from "../../src/recall/search/query-meaning.js";
@@ -22,7 +24,7 @@ interface RankedSaying {
   readonly features: Features;
 }
 
-type Ranking = Omit<RankOptions, "scoring"> & { readonly scoring?: Partial<TermScoring> };
+type Ranking = RankOptions & { readonly scoring?: Partial<TermScoring>; readonly maxCompared?: number };
 
 /** Collections on one database, to be searched. */
 export interface Opened {
@@ -65,16 +67,18 @@ export async function openHome(
   const { store } = engine.recall;
   return {
     engine,
-    async rank(collection, { query: text }, { scoring, ...options }) {
+    async rank(collection, { query: text }, { scoring, maxCompared, ...options }) {
       const query = readQuery(text, collection.askedMs);
       const owner = { kind: "message", ownerKind: "OWNER_KIND_AGENT", ownerName: collection.agent } as const;
       const partitions = await store.partitions(tenant, [owner], 10);
       const scope = { partitions, onlyBlocks: new Map(), thread: undefined };
       const found = await findPartitions(engine.recall, tenant, query, scope, noPause);
+      const scored = await stepByStep(scoreQuery(query, found, { ...termScoring, ...scoring }), noPause);
+      const compared = maxCompared === undefined ? {} : { maxCompared };
       const { cosines } = engine.recall.embedding
-        ? await readMeaning(engine.recall, query, found, () => true, undefined)
+        ? await readMeaning(engine.recall, scored, { pause: noPause, ...compared })
         : { cosines: undefined };
-      const ranked = rank(query, found, { cosines, ...options, scoring: { ...termScoring, ...scoring } });
+      const ranked = await stepByStep(rankScored(scored, { cosines, ...options }), noPause);
       const documentIds = ranked.map(({ partition, row }) => partition.table.ids[row]!);
       const unknown = documentIds.filter((id) => !idsByDocument.has(id));
       for (const row of await store.documents(tenant, unknown))

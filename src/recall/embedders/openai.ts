@@ -26,6 +26,8 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   const { model, batchSize, timeoutMs } = options;
   const answerBytes = Math.min(largestAnswerBytes, batchSize * mostDimensions * charsPerNumber + 65_536);
   const open = openaiClient(options, answerBytes);
+  // To load it holds up the event loop: with the start, and not with a search.
+  open().catch(() => undefined);
   const prefixes: Readonly<Record<EmbeddedSide, string>> = {
     query: options.queryPrefix,
     text: options.textPrefix,

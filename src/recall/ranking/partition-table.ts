@@ -1,5 +1,3 @@
-import { closeness, type NamedSpan } from "./dates.js";
-
 /** What ranking needs to know of a document. */
 export interface RankedDocument {
   readonly id: number;
@@ -30,6 +28,7 @@ export class PartitionTable {
   hasReplaced = false;
   /** How many it had when it was first read. */
   firstCount = 0;
+  sittingCount = 0;
   ids = new Int32Array(firstCapacity);
   /** The messages before and after, as rows of this table; -1 for none. */
   before = new Int32Array(firstCapacity);
@@ -47,13 +46,17 @@ export class PartitionTable {
   readonly branchNames = new Names();
   readonly sessionNames = new Names();
   readonly speakerNames = new Names();
-  private readonly rows = new Map<number, number>();
+  /** Ids in their order, with their rows; those that were committed late are apart. */
+  private sortedIds = new Int32Array(firstCapacity);
+  private sortedRows = new Int32Array(firstCapacity);
+  private sortedCount = 0;
+  private readonly strays = new Map<number, number>();
   private readonly lastOfBranch = new Map<number, number>();
   private readonly newestOfBranch = new Map<number, number>();
-  private sittingCount = 0;
 
   get bytes(): number {
-    return this.ids.length * 49 + this.rows.size * 48 + 10_000;
+    const names = this.branchNames.bytes + this.sessionNames.bytes + this.speakerNames.bytes;
+    return this.ids.length * 57 + this.strays.size * 48 + names + this.lastOfBranch.size * 96 + 10_000;
   }
 
   /** Whether so much of it may be gone that it is better read anew. */
@@ -62,15 +65,52 @@ export class PartitionTable {
   }
 
   rowOf(id: number): number | undefined {
-    return this.rows.get(id);
+    const at = this.placeOf(id, 0);
+    return at < this.sortedCount && this.sortedIds[at] === id ? this.sortedRows[at] : this.strays.get(id);
+  }
+
+  /** The rows of ascending ids, -1 for those that are not here. */
+  rowsOf(ids: Int32Array): Int32Array {
+    const rows = new Int32Array(ids.length);
+    let at = 0;
+    for (let index = 0; index < ids.length; index++) {
+      const id = ids[index]!;
+      at = this.placeOf(id, at);
+      rows[index] =
+        at < this.sortedCount && this.sortedIds[at] === id
+          ? this.sortedRows[at]!
+          : (this.strays.get(id) ?? -1);
+    }
+    return rows;
+  }
+
+  /** Where an id is, or would be, from a place on that is not behind it: in steps that double, then by halves. */
+  private placeOf(id: number, from: number): number {
+    const { sortedIds, sortedCount } = this;
+    let low = from;
+    let step = 1;
+    while (low + step < sortedCount && sortedIds[low + step]! < id) {
+      low += step;
+      step *= 2;
+    }
+    let high = Math.min(sortedCount, low + step + 1);
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sortedIds[middle]! < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   add(document: RankedDocument): void {
-    if (this.rows.has(document.id)) return;
+    if (this.rowOf(document.id) !== undefined) return;
     if (this.count === this.ids.length) this.grow();
     const row = this.count++;
-    this.rows.set(document.id, row);
-    this.maxId = Math.max(this.maxId, document.id);
+    if (document.id > this.maxId) {
+      this.maxId = document.id;
+      this.sortedIds[this.sortedCount] = document.id;
+      this.sortedRows[this.sortedCount++] = row;
+    } else this.strays.set(document.id, row);
     this.totalTerms += document.termCount;
     this.ids[row] = document.id;
     this.branches[row] = this.branchNames.number(document.branchId ?? "");
@@ -123,11 +163,6 @@ export class PartitionTable {
     );
   }
 
-  /** The rows that are as near to a named time as to be about it. */
-  *rowsNear(spans: readonly NamedSpan[]): Generator<number> {
-    for (let row = 0; row < this.count; row++) if (closeness(spans, this.times[row]!) > 0) yield row;
-  }
-
   private grow(): void {
     const size = this.ids.length * 2;
     const int = (old: Int32Array) => {
@@ -136,6 +171,8 @@ export class PartitionTable {
       return grown;
     };
     this.ids = int(this.ids);
+    this.sortedIds = int(this.sortedIds);
+    this.sortedRows = int(this.sortedRows);
     this.before = int(this.before);
     this.after = int(this.after);
     this.sittings = int(this.sittings);
@@ -160,12 +197,15 @@ export class PartitionTable {
 export class Names {
   private readonly numbers = new Map<string, number>([["", 0]]);
   readonly list: string[] = [""];
+  /** About what they take in memory. */
+  bytes = 0;
 
   number(name: string): number {
     let number = this.numbers.get(name);
     if (number === undefined) {
       number = this.list.push(name) - 1;
       this.numbers.set(name, number);
+      this.bytes += 2 * name.length + 120;
     }
     return number;
   }

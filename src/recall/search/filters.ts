@@ -1,5 +1,6 @@
 import type { RecallDeps } from "../deps.js";
-import type { RankedPartition } from "../ranking/rank.js";
+import type { IsWanted } from "../ranking/candidates.js";
+import type { RankedPartition } from "../ranking/score-query.js";
 import { fold } from "../terms/analyse.js";
 import type { Scope } from "./scope.js";
 
@@ -12,15 +13,14 @@ export interface Filters {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-export type IsWanted = (partition: RankedPartition, row: number) => boolean;
-
-/** Which rows may be shown: of the scope's thread, and as the filters say. */
+/** Which rows may be shown: of the scope's thread, and as the filters say. Undefined where that is all. */
 export async function wantedRows(
   deps: RecallDeps,
   scope: Scope,
   partitions: readonly RankedPartition[],
   { afterMs, beforeMs, speaker, metadata }: Filters,
-): Promise<IsWanted> {
+  pause: () => Promise<void> | undefined,
+): Promise<IsWanted | undefined> {
   const tests: IsWanted[] = [];
   if (scope.thread) {
     const ranges = new Map(
@@ -44,16 +44,28 @@ export async function wantedRows(
   if (beforeMs !== undefined) tests.push(({ table }, row) => table.times[row]! < beforeMs);
   if (speaker !== undefined && speaker !== "") {
     const name = fold(speaker).toLowerCase();
-    tests.push(
-      ({ table }, row) => fold(table.speakerNames.list[table.speakers[row]!]!).toLowerCase() === name,
-    );
+    const isNamed = new Map<string, boolean>();
+    tests.push(({ table }, row) => {
+      const given = table.speakerNames.list[table.speakers[row]!]!;
+      let is = isNamed.get(given);
+      if (is === undefined) {
+        is = fold(given).toLowerCase() === name;
+        isNamed.set(given, is);
+      }
+      return is;
+    });
   }
   const wanted = Object.entries(metadata ?? {});
   if (wanted.length > 0) {
-    const known = await deps.store.metadata(partitions.map(({ partitionId }) => partitionId));
-    const ids = new Set([...known].filter(([, json]) => hasAll(json, wanted)).map(([id]) => id));
+    const ids = new Set<number>();
+    for (const { partitionId } of partitions)
+      for await (const [id, json] of deps.store.metadata(partitionId)) {
+        if (hasAll(json, wanted)) ids.add(id);
+        await pause();
+      }
     tests.push(({ table }, row) => ids.has(table.ids[row]!));
   }
+  if (tests.length === 0) return undefined;
   return (partition, row) => tests.every((test) => test(partition, row));
 }
 

@@ -1,7 +1,7 @@
 import type { RecallDeps } from "../deps.js";
 import type { PartitionTable } from "../ranking/partition-table.js";
 import type { Query } from "../ranking/query.js";
-import type { RankedPartition } from "../ranking/rank.js";
+import type { RankedPartition } from "../ranking/score-query.js";
 import type { TermRows } from "../ranking/score-terms.js";
 import { termHash, tierCounts, tiers } from "../terms/term-hash.js";
 import type { Scope } from "./scope.js";
@@ -16,22 +16,27 @@ export async function findPartitions(
 ): Promise<RankedPartition[]> {
   const found: RankedPartition[] = [];
   for (const { id } of scope.partitions) {
-    const keys = query.terms.flatMap((term) =>
-      tiers.map((_, tier) => ({ partitionId: id, hash: termHash(term, tier) })),
+    const postings = await deps.store.terms(
+      query.terms.map((term) => tiers.map((_, tier) => ({ partitionId: id, hash: termHash(term, tier) }))),
+      pause,
     );
-    const postings = await deps.store.terms(keys, pause);
     // After the postings: so it knows all that they name, but for what was committed out of order.
     const table = await deps.tables.get(id, pause);
     const missing = new Set<number>();
-    for (const ids of postings) for (const one of ids) if (table.rowOf(one) === undefined) missing.add(one);
+    for (const [all] of postings) {
+      const rows = table.rowsOf(all!);
+      for (let at = 0; at < rows.length; at++) if (rows[at]! < 0) missing.add(all![at]!);
+      await pause();
+    }
     if (missing.size > 0) await deps.tables.addMissing(id, table, [...missing]);
     const blocks = scope.onlyBlocks.get(id);
     const onlyRows = blocks && (await rowsOfBlocks(deps, tenantId, table, blocks));
-    const terms = query.terms.map((_, at) =>
-      termRows(table, postings.slice(at * tiers.length, (at + 1) * tiers.length), onlyRows),
-    );
+    const terms: TermRows[] = [];
+    for (const byTier of postings) {
+      terms.push(termRows(table, byTier, onlyRows));
+      await pause();
+    }
     found.push({ partitionId: id, table, terms, onlyRows });
-    await pause();
   }
   return found;
 }
@@ -49,22 +54,25 @@ async function rowsOfBlocks(
 /** Every row that has the term, with about how often. */
 function termRows(
   table: PartitionTable,
-  byTier: readonly Int32Array[],
+  [all, ...more]: readonly Int32Array[],
   onlyRows: ReadonlySet<number> | undefined,
 ): TermRows {
-  const [all, ...more] = byTier;
-  const rows = new Int32Array(all!.length);
-  const counts = new Float32Array(all!.length);
-  const often = new Map<number, number>();
+  const rows = table.rowsOf(all!);
+  const counts = new Float32Array(rows.length).fill(tierCounts[0]);
+  // All ids ascend, and who has a term more often is among those who have it.
   more.forEach((ids, tier) => {
-    for (const id of ids) often.set(id, tierCounts[tier + 1]!);
+    for (let at = 0, index = 0; at < ids.length && index < rows.length; index++)
+      if (all![index] === ids[at]) {
+        counts[index] = tierCounts[tier + 1]!;
+        at++;
+      } else if (all![index]! > ids[at]!) at++;
   });
   let length = 0;
-  for (const id of all!) {
-    const row = table.rowOf(id);
-    if (row === undefined || (onlyRows && !onlyRows.has(row))) continue;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index]!;
+    if (row < 0 || (onlyRows && !onlyRows.has(row))) continue;
     rows[length] = row;
-    counts[length++] = often.get(id) ?? tierCounts[0];
+    counts[length++] = counts[index]!;
   }
   return { rows: rows.subarray(0, length), counts: counts.subarray(0, length) };
 }

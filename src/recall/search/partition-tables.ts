@@ -6,7 +6,7 @@ import type { DocumentColumns } from "../../storage/recall/rows.js";
 import type { SearchStore } from "../../storage/recall/search-store.js";
 import { PartitionTable } from "../ranking/partition-table.js";
 
-const rowsPerRead = 2_000;
+const rowsPerRead = 500;
 const maxBytes = 128 * megabyte;
 
 /** The tables of partitions, read once and kept up to date by what was added since. */

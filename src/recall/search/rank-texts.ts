@@ -1,12 +1,15 @@
 import { pausing } from "../../domain/pausing.js";
+import { stepByStep } from "../../domain/steps.js";
 import type { TextsToRank } from "../../sources/rank-texts.js";
 import type { RecallDeps } from "../deps.js";
 import { PartitionTable } from "../ranking/partition-table.js";
 import { type Query, readQuery } from "../ranking/query.js";
-import { type RankedPartition, rank } from "../ranking/rank.js";
+import { rankScored } from "../ranking/rank.js";
+import { type RankedPartition, scoreQuery } from "../ranking/score-query.js";
 import type { TermRows } from "../ranking/score-terms.js";
 import { analyse } from "../terms/analyse.js";
 import { tierCounts, tiers } from "../terms/term-hash.js";
+import { dot } from "../vectors/dot.js";
 import { defaultSimilarity } from "./search.js";
 
 /** Texts that are at hand, taken apart as the index would. */
@@ -41,7 +44,10 @@ export async function rankTexts<T extends object>(
   const partition: RankedPartition = { partitionId: 0, table, terms };
   const cosines = await cosinesOf(deps, query, prepared, signal);
   const weights = cosines ? deps.weights.hybrid : deps.weights.keyword;
-  return rank(query, [partition], { weights, limit: things.length, cosines })
+  const pause = pausing(signal);
+  const scored = await stepByStep(scoreQuery(query, [partition]), pause);
+  const ranked = await stepByStep(rankScored(scored, { weights, limit: things.length, cosines }), pause);
+  return ranked
     .filter(({ features, cosine = -1 }) => features.terms > 0 || cosine >= threshold)
     .slice(0, limit)
     .map(({ row }) => things[row]!);
@@ -98,12 +104,6 @@ async function cosinesOf(
   if (typeof asked === "string") return undefined;
   const cosines = new Map<number, number>();
   for (const [row, vector] of vectors.entries())
-    if (vector?.length === asked.length) cosines.set(row + 1, dot(vector, asked));
+    if (vector?.length === asked.length) cosines.set(row + 1, dot(vector, 0, asked));
   return cosines;
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let at = 0; at < a.length; at++) sum += a[at]! * b[at]!;
-  return sum;
 }

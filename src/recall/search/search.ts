@@ -1,11 +1,14 @@
 import type { BlockActor, BlockOwner } from "../../domain/memory.js";
 import { pausing } from "../../domain/pausing.js";
+import { stepByStep } from "../../domain/steps.js";
 import { QuireError } from "../../errors/quire-error.js";
+import { groupBy } from "../../storage/group-by.js";
 import type { SearchDocumentRow } from "../../storage/recall/rows.js";
 import type { DocumentKind, Partition } from "../../storage/recall/search-store.js";
 import type { RecallDeps } from "../deps.js";
 import { type Query, readQuery } from "../ranking/query.js";
-import { type Features, type Ranked, rank } from "../ranking/rank.js";
+import { type Features, type Ranked, rankScored } from "../ranking/rank.js";
+import { scoreQuery } from "../ranking/score-query.js";
 import { type Filters, wantedRows } from "./filters.js";
 import { findPartitions } from "./find-partitions.js";
 import { type QueryMeaning, readMeaning } from "./query-meaning.js";
@@ -79,16 +82,16 @@ export async function search(
   const query = readQuery(command.query, command.nowMs ?? deps.clock.now());
   const pause = pausing(signal);
   const partitions = await findPartitions(deps, tenantId, query, scope, pause);
-  const isWanted = await wantedRows(deps, scope, partitions, command);
+  const isWanted = await wantedRows(deps, scope, partitions, command, pause);
+  const scored = await stepByStep(scoreQuery(query, partitions), pause);
   const wantsMeaning = embedding !== undefined && command.mode !== "keyword" && command.query.trim() !== "";
   const meaning: QueryMeaning = wantsMeaning
-    ? await readMeaning(deps, query, partitions, isWanted, signal)
+    ? await readMeaning(deps, scored, { isWanted, pause, signal })
     : {
         cosines: undefined,
         note: command.mode === "hybrid" ? "no embedder is configured" : "",
         withoutVector: 0,
       };
-  await pause();
   const { cosines, note, withoutVector } = meaning;
   const isByMeaning = command.mode === "vector" && cosines !== undefined;
   const weights = cosines ? (isByMeaning ? { meaning: 1 } : deps.weights.hybrid) : deps.weights.keyword;
@@ -99,13 +102,12 @@ export async function search(
   const hits: SearchHit[] = [];
   // What was deleted since its table was read has no row, and gives its place to the next.
   for (let most = command.limit + 16; ; most *= 4) {
-    let ranked = rank(query, partitions, { weights, limit: most, isWanted, cosines });
+    let ranked = await stepByStep(rankScored(scored, { weights, limit: most, isWanted, cosines }), pause);
     const isAll = ranked.length < most;
     if (isByMeaning) ranked = [...ranked].sort((a, b) => (b.cosine ?? -1) - (a.cosine ?? -1));
     hits.length = 0;
     hits.push(...(await readHits(deps, tenantId, query, ranked.filter(isFound), command.limit, scope)));
     if (hits.length === command.limit || isAll || most > 10_000) break;
-    await pause();
   }
   const mode = cosines ? (isByMeaning ? "vector" : "hybrid") : "keyword";
   return { query, hits, mode, note, pending, withoutVector };
@@ -124,6 +126,8 @@ async function readHits(
   const rows = await deps.store.documents(tenantId, wanted.map(idOf));
   const documents = new Map(rows.map((row) => [row.id, row]));
   const partitions = new Map(scope.partitions.map((partition) => [partition.id, partition]));
+  const gone = wanted.map(idOf).filter((id) => !documents.has(id));
+  if (gone.length > 0) deps.embedding?.index.forget(gone);
   const shown = wanted.filter((one) => documents.has(idOf(one))).slice(0, limit);
   const texts = await readTexts(
     deps.store,
@@ -143,10 +147,14 @@ async function readHits(
 
 /** Which terms each hit has itself, and not only its neighbours. */
 function ownTerms(query: Query, hits: readonly Ranked[]): Map<Ranked, string[]> {
-  const found = new Map<Ranked, string[]>();
-  for (const hit of hits) {
-    const has = query.terms.filter((_, at) => hit.partition.terms[at]!.rows.includes(hit.row));
-    found.set(hit, has);
+  const found = new Map<Ranked, string[]>(hits.map((hit) => [hit, []]));
+  for (const [{ terms }, some] of groupBy(hits, ({ partition }) => partition)) {
+    const byRow = new Map(some.map((hit) => [hit.row, found.get(hit)!]));
+    const isHit = new Uint8Array(1 + Math.max(...byRow.keys()));
+    for (const row of byRow.keys()) isHit[row] = 1;
+    query.terms.forEach((term, at) => {
+      for (const row of terms[at]!.rows) if (isHit[row] === 1) byRow.get(row)!.push(term);
+    });
   }
   return found;
 }

@@ -4,12 +4,12 @@ import type { Clock } from "../../domain/clock.js";
 import { type Offload, task } from "../../offload/offload.js";
 import type { KnownEmbedder, VectorPlace, VectorStore } from "../../storage/recall/vector-store.js";
 import { checkDimensions } from "./check-dimensions.js";
-import { type ScanTask, type scanOffloaded, scanVectors } from "./scan-vectors.js";
+import { type Nearest, type ScanTask, scanCost, type scanOffloaded, scanVectors } from "./scan-vectors.js";
 import type { DocumentVector, Survey, SurveyOptions, VectorIndex } from "./vector-index.js";
 import { VectorSet } from "./vector-set.js";
 
 const scanning = task<typeof scanOffloaded>("src/recall/vectors/scan-vectors.ts", "scanOffloaded");
-/** So many numbers are multiplied in a millisecond or two; more go to a worker thread. */
+/** So many numbers are looked at in a millisecond or two; more go to a worker thread. */
 const fewNumbers = 1_000_000;
 const sliceVectors = 200;
 /** A vector that another server wrote may become visible later than one with a later time: so far back is looked. */
@@ -20,12 +20,10 @@ const longestMs = 3_600_000;
 export const noVectors: Survey = {
   ids: new Int32Array(),
   cosines: new Float32Array(),
-  mean: 0,
-  deviation: 0,
   count: 0,
 };
 
-/** Vectors in this process's memory, partition by partition as they are asked for; every one is compared. */
+/** Vectors in this process's memory, partition by partition as they are asked for. */
 export class InProcessVectors implements VectorIndex {
   private readonly sets: BoundedCache<VectorSet>;
   private readonly loading = new Map<string, Promise<VectorSet>>();
@@ -75,9 +73,32 @@ export class InProcessVectors implements VectorIndex {
       signal?.throwIfAborted();
       sets.push(await this.set(partitionId, embedder));
     }
-    const scan: ScanTask = { sets: sets.map((set) => set.rows), query, nearest, wanted: documentIds };
-    const numbers = scan.sets.reduce((sum, { count }) => sum + count, 0) * query.length;
-    return numbers <= fewNumbers ? scanVectors(scan) : this.offload.run(scanning, scan, signal);
+    const found = await this.nearest(sets, query, nearest, signal);
+    const others = new Set(documentIds);
+    for (const id of found.ids) others.delete(id);
+    const ids = [...found.ids];
+    const cosines = [...found.cosines];
+    for (const set of sets)
+      for (const [id, cosine] of set.cosines(others, query)) {
+        ids.push(id);
+        cosines.push(cosine);
+      }
+    return {
+      ids: Int32Array.from(ids),
+      cosines: Float32Array.from(cosines),
+      count: sets.reduce((sum, set) => sum + set.size, 0),
+    };
+  }
+
+  private async nearest(
+    sets: readonly VectorSet[],
+    query: Float32Array,
+    nearest: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Nearest> {
+    if (nearest === 0) return noVectors;
+    const scan: ScanTask = { sets: sets.map(({ rowSet }) => rowSet), query, nearest };
+    return scanCost(scan) <= fewNumbers ? scanVectors(scan) : this.offload.run(scanning, scan, signal);
   }
 
   /** A partition's vectors, with all that was written before now. */

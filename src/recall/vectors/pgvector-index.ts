@@ -55,7 +55,6 @@ export class PgvectorIndex implements VectorIndex {
       ids: Int32Array.from(found, ({ documentId }) => documentId),
       cosines: Float32Array.from(found, ({ cosine }) => cosine),
       count,
-      ...(await this.tables.spread(embedder, query, partitionIds)),
     };
   }
 

@@ -23,9 +23,6 @@ export interface Survey {
   /** The nearest documents, nearest first; then those that were asked for, as far as they have a vector. */
   readonly ids: Int32Array;
   readonly cosines: Float32Array;
-  /** Of all cosines of the scope, or of a sample: what a cosine is worth is how far it is from the mean. */
-  readonly mean: number;
-  readonly deviation: number;
   /** How many documents of the scope have a vector. */
   readonly count: number;
 }

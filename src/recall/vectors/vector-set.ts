@@ -1,17 +1,41 @@
 import type { VectorPlace } from "../../storage/recall/vector-store.js";
-import type { VectorRows } from "./scan-vectors.js";
+import { dot } from "./dot.js";
+import { bytesOfSigns, signsOf, Typical } from "./signs.js";
 
-const firstCapacity = 64;
+/** Vectors one after the other, with the documents that they are of; 0 for a place that is empty. May be shared between threads. */
+export interface VectorRows {
+  readonly ids: Int32Array;
+  readonly values: Float32Array;
+  /** Which numbers are above the typical ones, a bit each; not filled in where nothing is known to be typical. */
+  readonly signs: Uint8Array;
+  readonly count: number;
+}
+
+/** The vectors of a partition as a scan sees them. */
+export interface VectorRowSet {
+  readonly rows: readonly VectorRows[];
+  readonly typical: Typical | undefined;
+}
+
+interface Chunk extends VectorRows {
+  count: number;
+}
+
+/** Nothing is copied to make room for more: chunks become larger up to this, and then there are more of them. */
+const firstRows = 64;
+const chunkRows = 2_048;
+/** What is typical is known from so many; fewer are all compared. */
+const typicalAfter = 1_024;
 
 /** The vectors of one partition, in memory that worker threads share. */
 export class VectorSet {
   /** Up to where the table was read. */
   place: VectorPlace = { writtenUs: 0n, documentId: 0 };
+  private readonly chunks: Chunk[] = [];
   private capacity = 0;
-  private count = 0;
-  private ids: Int32Array = new Int32Array();
-  private values: Float32Array = new Float32Array();
-  private readonly rowOf = new Map<number, number>();
+  private typical: Typical | undefined;
+  /** The chunk and the row of a document, as one number. */
+  private readonly placeOf = new Map<number, number>();
   private readonly free: number[] = [];
 
   constructor(
@@ -21,42 +45,79 @@ export class VectorSet {
   ) {}
 
   get bytes(): number {
-    return this.capacity * (this.dimensions + 1) * 4 + this.rowOf.size * 48 + 1_000;
+    const each = this.dimensions * 4 + bytesOfSigns(this.dimensions) + 4;
+    return this.capacity * each + this.placeOf.size * 48 + 1_000;
   }
 
-  get rows(): VectorRows {
-    return { ids: this.ids, values: this.values, count: this.count };
+  get size(): number {
+    return this.placeOf.size;
+  }
+
+  get rowSet(): VectorRowSet {
+    const rows = this.chunks.map(({ ids, values, signs, count }) => ({ ids, values, signs, count }));
+    return { rows, typical: this.typical };
   }
 
   set(documentId: number, vector: Float32Array): void {
-    const row = this.rowOf.get(documentId) ?? this.free.pop() ?? this.append();
-    this.values.set(vector, row * this.dimensions);
-    this.ids[row] = documentId;
-    this.rowOf.set(documentId, row);
+    const place = this.placeOf.get(documentId) ?? this.free.pop() ?? this.append();
+    const [chunk, row] = this.at(place);
+    chunk.values.set(vector, row * this.dimensions);
+    chunk.ids[row] = documentId;
+    this.placeOf.set(documentId, place);
+    if (this.typical) signsOf(this.typical, chunk, row);
+    else if (this.placeOf.size >= typicalAfter) this.learn();
   }
 
   delete(documentId: number): boolean {
-    const row = this.rowOf.get(documentId);
-    if (row === undefined) return false;
-    this.rowOf.delete(documentId);
-    this.ids[row] = 0;
-    this.values.fill(0, row * this.dimensions, (row + 1) * this.dimensions);
-    this.free.push(row);
+    const place = this.placeOf.get(documentId);
+    if (place === undefined) return false;
+    const [chunk, row] = this.at(place);
+    this.placeOf.delete(documentId);
+    chunk.ids[row] = 0;
+    chunk.values.fill(0, row * this.dimensions, (row + 1) * this.dimensions);
+    this.free.push(place);
     return true;
   }
 
-  private append(): number {
-    if (this.count === this.capacity) this.grow();
-    return this.count++;
+  /** The cosines of those of these documents that it has, by way of whatever there are fewer of. */
+  *cosines(
+    documentIds: ReadonlySet<number>,
+    query: Float32Array,
+  ): Generator<readonly [id: number, cosine: number]> {
+    for (const id of documentIds.size < this.size ? documentIds : this.placeOf.keys()) {
+      const place = this.placeOf.get(id);
+      if (place === undefined || !documentIds.has(id)) continue;
+      const [chunk, row] = this.at(place);
+      yield [id, dot(chunk.values, row * this.dimensions, query)];
+    }
   }
 
-  private grow(): void {
-    this.capacity = Math.max(firstCapacity, Math.ceil(this.capacity * 1.5));
-    const ids = new Int32Array(new SharedArrayBuffer(this.capacity * 4));
-    const values = new Float32Array(new SharedArrayBuffer(this.capacity * this.dimensions * 4));
-    ids.set(this.ids);
-    values.set(this.values);
-    this.ids = ids;
-    this.values = values;
+  private at(place: number): readonly [chunk: Chunk, row: number] {
+    return [this.chunks[Math.floor(place / chunkRows)]!, place % chunkRows];
+  }
+
+  private append(): number {
+    let last = this.chunks.at(-1);
+    if (last === undefined || last.count === last.ids.length) {
+      last = this.chunk(Math.min(chunkRows, last ? last.ids.length * 2 : firstRows));
+      this.chunks.push(last);
+    }
+    return (this.chunks.length - 1) * chunkRows + last.count++;
+  }
+
+  private chunk(rows: number): Chunk {
+    this.capacity += rows;
+    return {
+      ids: new Int32Array(new SharedArrayBuffer(rows * 4)),
+      values: new Float32Array(new SharedArrayBuffer(rows * this.dimensions * 4)),
+      signs: new Uint8Array(new SharedArrayBuffer(rows * bytesOfSigns(this.dimensions))),
+      count: 0,
+    };
+  }
+
+  private learn(): void {
+    const typical = Typical.of(this.rowSet.rows, this.dimensions);
+    for (const chunk of this.chunks) for (let row = 0; row < chunk.count; row++) signsOf(typical, chunk, row);
+    this.typical = typical;
   }
 }

@@ -12,7 +12,6 @@ export interface Near {
 const fewVectors = 20_000;
 /** An index of `vector` can have no more. */
 const mostIndexedDimensions = 2_000;
-const sampleVectors = 2_000;
 const sliceVectors = 200;
 const idsPerQuery = 1_000;
 const lockKey = "hashtextextended('quire-pgvector', 0)";
@@ -161,15 +160,6 @@ export class PgvectorTables {
       found.push(...rows.map(near));
     }
     return found;
-  }
-
-  /** Mean and standard deviation of the cosines, by a sample. */
-  async spread({ id }: KnownEmbedder, query: Float32Array, partitionIds: readonly number[]) {
-    const [row] = await this.query(
-      `SELECT AVG(cosine), STDDEV_POP(cosine) FROM (SELECT 1 - (embedding <=> CAST(? AS vector)) AS cosine FROM ${table(id)} WHERE partition_id IN (${list(partitionIds.length)}) LIMIT ${sampleVectors}) AS sample`,
-      [literal(query), ...partitionIds],
-    );
-    return { mean: Number(row?.[0] ?? 0), deviation: Number(row?.[1] ?? 0) };
   }
 
   private async query(text: string, args: readonly SqlValue[]): Promise<readonly SqlRow[]> {

@@ -190,29 +190,34 @@ export class SearchStore {
 
   /** Whole rows; those that are gone are missing. */
   async documents(tenantId: string, ids: readonly number[]): Promise<SearchDocumentRow[]> {
-    return this.byIds(ids, async (some) => {
+    const documents = await this.byIds(ids, async (some) => {
+      // By their ids alone: SQLite would rather go through all that the tenant has.
       const rows = await this.query(
-        `SELECT ${documentShape.columnList} FROM search_documents WHERE tenant_id = ? AND id IN (${list(some.length)})`,
-        [tenantId, ...some],
+        `SELECT ${documentShape.columnList} FROM search_documents WHERE id IN (${list(some.length)})`,
+        some,
       );
       return rows.map((row) => documentShape.read(row)!);
     });
+    return documents.filter((document) => document.tenantId === tenantId);
   }
 
-  /** Every document of these partitions whose metadata is not empty, with it. */
-  async metadata(partitionIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
-    const rows = await this.byIds(partitionIds, (some) =>
-      this.query(
-        `SELECT id, metadata_json FROM search_documents WHERE partition_id IN (${list(some.length)}) AND metadata_json <> ''`,
-        some,
-      ),
-    );
-    return new Map(rows.map(([id, json]) => [Number(id), json as string]));
+  /** Every document of a partition whose metadata is not empty, with it; read a few at a time. */
+  async *metadata(partitionId: number): AsyncGenerator<readonly [number, string]> {
+    for (let after = 0; ; ) {
+      const rows = await this.query(
+        `SELECT id, metadata_json FROM search_documents WHERE partition_id = ? AND id > ? AND metadata_json <> ''
+         ORDER BY id LIMIT ${idsPerQuery}`,
+        [partitionId, after],
+      );
+      for (const [id, json] of rows) yield [Number(id), json as string];
+      if (rows.length < idsPerQuery) return;
+      after = Number(rows.at(-1)![0]);
+    }
   }
 
-  /** The documents that have each of these terms. */
-  terms(keys: readonly TermKey[], pause: () => Promise<void> | undefined): Promise<readonly Int32Array[]> {
-    return findTerms(this.database.sqlReader, keys, pause);
+  /** The documents that have each of these terms, by how often they have it. */
+  terms(terms: readonly (readonly TermKey[])[], pause: () => Promise<void> | undefined) {
+    return findTerms(this.database.sqlReader, terms, pause);
   }
 
   /** The messages of turns in wire form: for each row, the turn, the index of its first message, and the bytes. */
