@@ -2,7 +2,8 @@ import { handingOver } from "../../offload/offload.js";
 import { kthLargest } from "../ranking/kth-largest.js";
 import { dot } from "./dot.js";
 import { SignEstimate } from "./signs.js";
-import type { VectorRowSet, VectorRows } from "./vector-set.js";
+import type { VectorRows } from "./vector-rows.js";
+import type { VectorRowSet } from "./vector-set.js";
 
 export interface ScanTask {
   readonly sets: readonly VectorRowSet[];

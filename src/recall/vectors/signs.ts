@@ -1,5 +1,5 @@
 import { dot } from "./dot.js";
-import type { VectorRows } from "./vector-set.js";
+import type { VectorRows } from "./vector-rows.js";
 
 /** What vectors of a set have in common: the mean of each number, and how far from it they are on the whole. Cloned as it is. */
 export class Typical {

@@ -1,15 +1,7 @@
 import type { VectorPlace } from "../../storage/recall/vector-store.js";
 import { dot } from "./dot.js";
 import { bytesOfSigns, signsOf, Typical } from "./signs.js";
-
-/** Vectors one after the other, with the documents that they are of; 0 for a place that is empty. May be shared between threads. */
-export interface VectorRows {
-  readonly ids: Int32Array;
-  readonly values: Float32Array;
-  /** Which numbers are above the typical ones, a bit each; not filled in where nothing is known to be typical. */
-  readonly signs: Uint8Array;
-  readonly count: number;
-}
+import type { VectorRows } from "./vector-rows.js";
 
 /** The vectors of a partition as a scan sees them. */
 export interface VectorRowSet {
