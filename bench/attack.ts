@@ -20,7 +20,10 @@ export async function run(): Promise<Figure[]> {
     for (const name of names) {
       progress(`attack: ${name}`);
       const outcome = await underAttack(name, echo, address);
-      if (outcome) outcomes.set(name, outcome);
+      if (!outcome) continue;
+      outcomes.set(name, outcome);
+      // A run takes many minutes, and says something even where it is cut short.
+      progress(`attack: ${name}: ${shortly(outcome)}`);
     }
     return figures(names, outcomes);
   } finally {
@@ -28,14 +31,30 @@ export async function run(): Promise<Figure[]> {
   }
 }
 
+function shortly({ stall, attacked, largestMb }: Outcome): string {
+  const wait = rounded(Math.max(0, ...attacked.waits.service));
+  return `longest stall ${rounded(stall.ms)} ms (own ${rounded(stall.ownMs)}), longest wait of a probe ${wait} ms, ${rounded(largestMb)} MB`;
+}
+
 function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Figure[] {
   const all = [...outcomes.values()];
   const quiet = (which: keyof Waits) => median(all.map(({ quiet }) => p99(quiet.waits[which])));
+  const atRest: readonly Figure[] =
+    all.length === 0
+      ? []
+      : [
+          { figure: "attack: quiet p99 of a probe", value: quiet("service"), unit: "ms" },
+          {
+            figure: "attack: quiet p99 of the echo server",
+            value: quiet("echo"),
+            unit: "ms",
+            note: "the floor",
+          },
+          { figure: "attack: RSS at rest", value: median(all.map(({ restingMb }) => restingMb)), unit: "MB" },
+        ];
   const lost = all.filter(({ recoveredMs }) => recoveredMs === undefined);
   return [
-    { figure: "attack: quiet p99 of a probe", value: quiet("service"), unit: "ms" },
-    { figure: "attack: quiet p99 of the echo server", value: quiet("echo"), unit: "ms", note: "the floor" },
-    { figure: "attack: RSS at rest", value: median(all.map(({ restingMb }) => restingMb)), unit: "MB" },
+    ...atRest,
     ...[...outcomes].flatMap(([name, outcome]) => figuresOf(name, outcome)),
     atMostOf("attack: longest stall of the event loop, all attacks", "ms", longest(all, "ms"), 100),
     {

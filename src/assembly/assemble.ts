@@ -8,9 +8,9 @@ import { type CacheStage, planCaching } from "./cache/plan-caching.js";
 import type { CallLimits } from "./call-limits.js";
 import type { AssemblyDeps } from "./deps.js";
 import { buildCurrent, type CurrentStage } from "./event/current-message.js";
-import { fitSources } from "./gather/fit-sources.js";
+import { type FittedSources, fitSources } from "./gather/fit-sources.js";
 import { gatherAhead, gatherRest, startGathering } from "./gather/gather.js";
-import type { GatherStage } from "./gather/gathered.js";
+import { type GatherStage, notGathering, nothingGathered } from "./gather/gathered.js";
 import { type CompactionNotice, compactHistory } from "./history/compact-history.js";
 import { cutState } from "./history/cut-state.js";
 import { buildHistory, type HistoryStage } from "./history/history.js";
@@ -60,41 +60,54 @@ export async function* assemble(
   // Sources are at work while everything else is made.
   const started = startGathering(deps, resolved, planned, limits);
 
-  const tools = await selectTools(deps, resolved, planned);
+  const selecting = selectTools(deps, resolved, planned);
+  const tools = selecting instanceof Promise ? await selecting : selecting;
   requireLane(resolved, planned, "tools", tools.tokens);
   yield { kind: "tools", tools };
 
-  const { ahead, gathering } = await gatherAhead(deps, resolved, started, limits);
-  const live = await buildSystem(deps, resolved, planned, tools, ahead);
+  const { ahead, gathering } = started ? await gatherAhead(deps, resolved, started, limits) : notGathering;
+  const building = buildSystem(deps, resolved, planned, tools, ahead);
+  const live = building instanceof Promise ? await building : building;
   requireLane(resolved, planned, "system", live.tokens);
-  const proposed = await proposePrefix(deps, resolved, tools, live, signal);
+  const proposing = proposePrefix(deps, resolved, tools, live, signal);
+  const proposed = proposing instanceof Promise ? await proposing : proposing;
   // Whether an earlier system prompt can stay is known when history has been tried beside it.
-  const trial = await tryHistory(deps, resolved, planned, tools, proposed, signal);
-  const { prefix, kept } = await settlePrefix(deps.counter, resolved, proposed, trial);
+  const { carried, rewritten } = proposed;
+  const trial = carried && (await tryHistory(deps, resolved, planned, tools, carried, signal));
+  const { prefix, kept } = trial
+    ? await settlePrefix(deps.counter, resolved, carried, trial)
+    : { prefix: rewritten!, kept: undefined };
   const { system } = prefix;
   yield { kind: "system", system };
   signal?.throwIfAborted();
 
   // The event is counted before the cut, so that the cut never has to be taken back.
-  const bare =
-    kept?.current ?? (await buildCurrent(deps, resolved, planned, prefix.updates, system.injected));
+  const telling = kept?.current ?? buildCurrent(deps, resolved, planned, prefix.updates, system.injected);
+  const bare = telling instanceof Promise ? await telling : telling;
   requireLane(resolved, planned, "buffer", bare.tokens);
   const others = { system: system.tokens, tools: tools.tokens, event: bare.tokens };
   const isRewritten = !isSamePrefix(resolved, tools, system);
   const state = kept?.state ?? (await readHistory(deps, resolved, planned, others, signal, isRewritten));
-  const compacting = compactHistory(deps, resolved, state, limits);
-  let step = await compacting.next();
-  for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };
-  const history = kept?.history ?? (await buildHistory(deps, resolved, planned, others, step.value));
-  const cut = cutState(resolved, planned, others, state, step.value);
+  let { window } = state;
+  if (state.job) {
+    const compacting = compactHistory(deps, resolved, state, state.job, limits);
+    let step = await compacting.next();
+    for (; !step.done; step = await compacting.next()) yield { kind: "compaction", notice: step.value };
+    window = step.value;
+  }
+  const history = kept?.history ?? (await buildHistory(deps, resolved, planned, others, window));
+  const cut = cutState(resolved, planned, others, state, window);
   signal?.throwIfAborted();
   yield { kind: "history", history };
 
-  const asking = gatherRest(deps, resolved, gathering, history, limits);
-  let asked = await asking.next();
-  for (; !asked.done; asked = await asking.next()) yield { kind: "source", report: asked.value };
-  signal?.throwIfAborted();
-  const fitted = await fitSources(deps, resolved, planned, others, history, bare, asked.value, system);
+  let fitted: FittedSources = { current: bare, gathered: nothingGathered };
+  if (gathering) {
+    const asking = gatherRest(deps, resolved, gathering, history, limits);
+    let asked = await asking.next();
+    for (; !asked.done; asked = await asking.next()) yield { kind: "source", report: asked.value };
+    signal?.throwIfAborted();
+    fitted = await fitSources(deps, resolved, planned, others, history, bare, asked.value, system);
+  }
   const { current, gathered } = fitted;
   yield { kind: "current", current, gathered };
 
@@ -102,7 +115,8 @@ export async function* assemble(
   const used = contextUse(resolved, planned, stages);
   const cache = await planCaching(deps, resolved, stages, prefix, cut);
   const made = contextMessage(resolved, stages, used);
-  const { rendered, context, use } = await renderStages(deps, resolved, stages, made, used, cache, signal);
+  const rendering = renderStages(deps, resolved, stages, made, used, cache, signal);
+  const { rendered, context, use } = rendering instanceof Promise ? await rendering : rendering;
   if (rendered) yield { kind: "rendered", rendered };
   const contextWire = encodedContext(context, current.wire);
   if (!request.dryRun) await writeReceipt(deps, resolved, stages, use, cache, cut, contextWire);

@@ -2,8 +2,9 @@ import type { BoundedCache } from "../domain/bounded-cache.js";
 import { Caches } from "../domain/caches.js";
 import type { Capsule } from "../domain/capsule.js";
 import { megabyte, ownBytes } from "../domain/memory-size.js";
+import type { Soon } from "../domain/soon.js";
 import { QuireError } from "../errors/quire-error.js";
-import type { CapsuleStore } from "../storage/capsule/capsule-store.js";
+import type { CapsuleHead, CapsuleStore } from "../storage/capsule/capsule-store.js";
 import { viewCapsule } from "./capsule-codec.js";
 
 const maxCacheBytes = 64 * megabyte;
@@ -33,14 +34,33 @@ export class CapsuleReader {
   }
 
   /** One version; the latest for 0. Fails with CAPSULE_NOT_FOUND. */
-  async resolve(tenantId: string, name: string, version: number): Promise<{ readonly capsule: Capsule }> {
-    const head = await this.store.findHead(tenantId, name);
-    if (!head || version > head.latestVersion) throw capsuleNotFound(name, version);
+  resolve(tenantId: string, name: string, version: number): Soon<{ readonly capsule: Capsule }> {
+    const head = this.store.findHead(tenantId, name);
+    const find = (found: CapsuleHead | undefined) => this.find(tenantId, name, version, found);
+    return head instanceof Promise ? head.then(find) : find(head);
+  }
+
+  private find(
+    tenantId: string,
+    name: string,
+    version: number,
+    head: CapsuleHead | undefined,
+  ): Soon<{ readonly capsule: Capsule }> {
+    if (!head || version > head.latestVersion) return Promise.reject(capsuleNotFound(name, version));
     const wanted = version === 0 ? head.latestVersion : version;
     const key = `${tenantId}/${head.id}/${wanted}`;
-    const known = this.versions.get(key);
-    if (known) return known.answer;
-    const stored = await this.store.findVersion(tenantId, head.id, wanted);
+    return this.versions.get(key)?.answer ?? this.read(tenantId, name, version, head.id, wanted, key);
+  }
+
+  private async read(
+    tenantId: string,
+    name: string,
+    version: number,
+    id: string,
+    wanted: number,
+    key: string,
+  ): Promise<{ readonly capsule: Capsule }> {
+    const stored = await this.store.findVersion(tenantId, id, wanted);
     // Deleted since its head was read.
     if (!stored) throw capsuleNotFound(name, version);
     const { bodyBytes, hash } = stored;

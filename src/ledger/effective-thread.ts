@@ -1,4 +1,5 @@
 import type { PromptTexts } from "../domain/prompt-texts.js";
+import type { Soon } from "../domain/soon.js";
 import type { HeldBy } from "../storage/ledger/held-compactions.js";
 import type { CompactionRow, ParentTurn, SessionHead, TurnRow } from "../storage/ledger/rows.js";
 import type { ThreadSegment } from "../storage/ledger/thread-store.js";
@@ -28,13 +29,12 @@ export interface EffectiveThread extends WholeThread {
   readonly vocabulary?: Vocabulary;
 }
 
-export async function findWhole(ledger: LedgerDeps, thread: ThreadAt): Promise<WholeThread> {
+export function findWhole(ledger: LedgerDeps, thread: ThreadAt): Soon<WholeThread> {
   const { tenantId, head } = thread;
-  const segments =
-    head?.branchId && head.depth
-      ? await ledger.threads.segments(tenantId, { branchId: head.branchId, depth: head.depth })
-      : [];
-  return { ...thread, segments };
+  if (!head?.branchId || !head.depth) return { ...thread, segments: [] };
+  const found = ledger.threads.segments(tenantId, { branchId: head.branchId, depth: head.depth });
+  if (found instanceof Promise) return found.then((segments) => ({ ...thread, segments }));
+  return { ...thread, segments: found };
 }
 
 /** Whose compactions of which thread are meant. */

@@ -1,6 +1,7 @@
 import type { StoredTurn } from "../domain/stored-turn.js";
 import { type CountedTokens, countedTokens, plus } from "../domain/token-units.js";
 import type { CompactionRow } from "../storage/ledger/rows.js";
+import type { ThreadSegment } from "../storage/ledger/thread-store.js";
 import { splitPlaces } from "../thread/beginnings.js";
 import { decodeMessages } from "../thread/message-codec.js";
 import { countMessages } from "../thread/message-text.js";
@@ -40,7 +41,8 @@ export async function readWindow(
   signal?: AbortSignal,
 ): Promise<ThreadWindow> {
   const { tenantId, session, epoch, activeTurn, head, texts, vocabulary = "o200k_base" } = thread;
-  const compaction = await countedSummary(ledger, thread.compaction, vocabulary, signal);
+  const compaction =
+    thread.compaction && (await countedSummary(ledger, thread.compaction, vocabulary, signal));
   const newestFirst: ShownTurn[] = [];
   let total = countedTokens(0);
   const how = { vocabulary, texts, clean };
@@ -63,12 +65,9 @@ export async function readWindow(
     const fromDepth = Math.max(segment.fromDepth, summarized + 1);
     for (let to = segment.toDepth; to >= fromDepth && !isDone(); ) {
       const from = Math.max(fromDepth, Math.floor((to - 1) / pageTurns) * pageTurns + 1);
-      const page: StoredTurn[] = [];
       const part = { ...segment, fromDepth: from, toDepth: to };
-      for await (const turns of ledger.cache.read(tenantId, epoch, part)) {
-        signal?.throwIfAborted();
-        page.push(...turns);
-      }
+      const page =
+        ledger.cache.kept(tenantId, epoch, part) ?? (await readPage(ledger, tenantId, epoch, part, signal));
       for (let index = page.length - 1; index >= 0 && !isDone(); index--) {
         const stored = page[index]!;
         // A wait for each turn of a long history would cost more than the turns.
@@ -96,14 +95,29 @@ export async function readWindow(
   };
 }
 
+async function readPage(
+  ledger: LedgerDeps,
+  tenantId: string,
+  epoch: number,
+  segment: ThreadSegment,
+  signal: AbortSignal | undefined,
+): Promise<readonly StoredTurn[]> {
+  const page: StoredTurn[] = [];
+  for await (const turns of ledger.cache.read(tenantId, epoch, segment)) {
+    signal?.throwIfAborted();
+    page.push(...turns);
+  }
+  return page;
+}
+
 /** The summary with its tokens counted in a vocabulary. Those of o200k are stored. */
 async function countedSummary(
   ledger: LedgerDeps,
-  compaction: CompactionRow | undefined,
+  compaction: CompactionRow,
   vocabulary: Vocabulary,
   signal: AbortSignal | undefined,
-): Promise<CompactionRow | undefined> {
-  if (!compaction || vocabulary === "o200k_base") return compaction;
+): Promise<CompactionRow> {
+  if (vocabulary === "o200k_base") return compaction;
   const messages = decodeMessages(compaction.wire);
   const [tokens] = await countMessages(ledger.counter, messages, signal, vocabulary);
   return { ...compaction, summaryTokens: tokens!.parts };

@@ -67,6 +67,13 @@ export class TurnCache {
     }
   }
 
+  /** The turns of a segment where all of them are in memory. */
+  kept(tenantId: string, epoch: number, segment: ThreadSegment): readonly StoredTurn[] | undefined {
+    this.enter(tenantId, epoch);
+    const turns = this.cached(`${tenantId}/${epoch}`, segment, segment.fromDepth);
+    return turns.length === segment.toDepth - segment.fromDepth + 1 ? turns : undefined;
+  }
+
   private enter(tenantId: string, epoch: number): void {
     const known = this.epochs.get(tenantId)?.epoch;
     if (known !== undefined && known >= epoch) return;

@@ -11,6 +11,7 @@ import {
   type RevisionKind,
 } from "../domain/memory.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
+import type { Soon } from "../domain/soon.js";
 import type { Database } from "../storage/database.js";
 import { type AgentBlockRow, AgentBlocks } from "../storage/memory/agent-blocks.js";
 import { blockNotFound } from "./blocks/block-not-found.js";
@@ -50,6 +51,7 @@ export interface RecentChange {
 }
 
 export const noBlocks: ContextBlocks = { system: [], named: [] };
+const noChanges: readonly RecentChange[] = [];
 
 /** How many changed blocks a context asks about, and how many of each one's newest changes. */
 const mostChangedBlocks = 64;
@@ -86,7 +88,17 @@ export class BlockReader {
   }
 
   /** What others than the agent changed of the blocks that it can use: for each block and actor the newest change. */
-  async changesByOthers(tenantId: string, agent: string, sinceUs: bigint): Promise<readonly RecentChange[]> {
+  changesByOthers(tenantId: string, agent: string, sinceUs: bigint): Soon<readonly RecentChange[]> {
+    const mayBe = this.blocks.mayHaveChanged(tenantId, agent, sinceUs);
+    const read = (isSo: boolean) => (isSo ? this.readChanges(tenantId, agent, sinceUs) : noChanges);
+    return mayBe instanceof Promise ? mayBe.then(read) : read(mayBe);
+  }
+
+  private async readChanges(
+    tenantId: string,
+    agent: string,
+    sinceUs: bigint,
+  ): Promise<readonly RecentChange[]> {
     const blocks = await this.blocks.changedSince(tenantId, agent, sinceUs, mostChangedBlocks);
     const changes: RecentChange[] = [];
     for (const block of blocks) {
@@ -105,13 +117,32 @@ export class BlockReader {
   }
 
   /** What an agent's context shows. The same blocks at the same revisions are the same object. */
-  async forContext(tenantId: string, agent: string, names: readonly string[]): Promise<ContextBlocks> {
-    const rows = await this.blocks.find(tenantId, agent, names);
+  forContext(tenantId: string, agent: string, names: readonly string[]): Soon<ContextBlocks> {
+    const found = this.blocks.find(tenantId, agent, names);
+    const show = (rows: readonly AgentBlockRow[]) => this.shown(tenantId, agent, names, rows);
+    return found instanceof Promise ? found.then(show) : show(found);
+  }
+
+  private shown(
+    tenantId: string,
+    agent: string,
+    names: readonly string[],
+    rows: readonly AgentBlockRow[],
+  ): Soon<ContextBlocks> {
     if (rows.length === 0 && names.length === 0) return noBlocks;
     const keys = rows.map((row) => `${row.id}/${row.revision}/${row.sharePermission ?? ""}`);
     const listKey = JSON.stringify([tenantId, agent, names, keys]);
-    const known = this.lists.get(listKey);
-    if (known) return known;
+    return this.lists.get(listKey) ?? this.read(tenantId, agent, names, rows, keys, listKey);
+  }
+
+  private async read(
+    tenantId: string,
+    agent: string,
+    names: readonly string[],
+    rows: readonly AgentBlockRow[],
+    keys: readonly string[],
+    listKey: string,
+  ): Promise<ContextBlocks> {
     const missing = rows.filter((_, index) => !this.texts.get(`${tenantId}/${keys[index]}`));
     const read = await this.blocks.contents(tenantId, missing);
     const blocks = rows.map((row, index) => {

@@ -2,6 +2,7 @@ import type { BoundedCache, MemoryUse } from "../domain/bounded-cache.js";
 import { Caches } from "../domain/caches.js";
 import { type Clock, toMicroseconds } from "../domain/clock.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
+import type { Soon } from "../domain/soon.js";
 import type { CalibrationKey, CalibrationStore } from "../storage/assembly/calibration-store.js";
 import {
   type Calibration,
@@ -13,7 +14,7 @@ import {
   sharedPrior,
 } from "./calibration.js";
 import { CalibrationState, type MergeCalibration } from "./calibration-state.js";
-import { type Catalogue, type FoundModel, findModel } from "./catalogue.js";
+import { type Catalogue, type FoundModel, findModel, type ModelEntry } from "./catalogue.js";
 import { scaleOf, type TokenScale } from "./token-scale.js";
 
 /** How o200k counts become a model's tokens, and where that is known from. */
@@ -78,9 +79,16 @@ export class Calibrator implements MemoryUse {
     return this.unwritten.size;
   }
 
-  async scaleFor(tenantId: string, model: FoundModel): Promise<CalibratedScale> {
-    const plain = { ...scaleOf(model.entry), version: 0, evidence: 0 };
-    if (plain.exact || model.name === "") return plain;
+  scaleFor(tenantId: string, model: FoundModel): Soon<CalibratedScale> {
+    const plain = plainScale(model.entry);
+    return plain.exact || model.name === "" ? plain : this.learnedScale(tenantId, model, plain);
+  }
+
+  private async learnedScale(
+    tenantId: string,
+    model: FoundModel,
+    plain: CalibratedScale,
+  ): Promise<CalibratedScale> {
     const own = this.entry(tenantId, model.name);
     if (!own.isBeingRead && this.clock.now() - own.readAtMs >= readAgainAfterMs) {
       const reading = this.read(own);
@@ -206,6 +214,18 @@ export class Calibrator implements MemoryUse {
       this.unwrittenBytes -= entryBytes(entry);
     }
   }
+}
+
+const plainScales = new WeakMap<ModelEntry, CalibratedScale>();
+
+/** What the catalogue says, where nothing was learned. */
+function plainScale(entry: ModelEntry): CalibratedScale {
+  let scale = plainScales.get(entry);
+  if (!scale) {
+    scale = { ...scaleOf(entry), version: 0, evidence: 0 };
+    plainScales.set(entry, scale);
+  }
+  return scale;
 }
 
 function entryBytes({ tenantId, model }: Entry): number {

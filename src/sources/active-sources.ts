@@ -1,8 +1,9 @@
 import type { AgentRole } from "../domain/agent-role.js";
+import { type Soon, together } from "../domain/soon.js";
 import type { SourceRule } from "../domain/source.js";
 import type { SourceDeps } from "./deps.js";
 import { withRule } from "./rules.js";
-import type { ActiveSource, AskingSession } from "./source.js";
+import type { ActiveSource, AskingSession, OfferedSource } from "./source.js";
 
 interface Asker extends AskingSession {
   readonly tenantId: string;
@@ -13,14 +14,23 @@ interface Asker extends AskingSession {
 const none: readonly ActiveSource[] = [];
 
 /** The sources that a context asks, by their place in it. */
-export async function activeSources(
+export function activeSources(
   { providers }: Pick<SourceDeps, "providers">,
   { tenantId, agent, role, ...session }: Asker,
   rulesOf: ReadonlyMap<string, SourceRule>,
-): Promise<readonly ActiveSource[]> {
-  const offered = await Promise.all(
-    providers.map((provider) => provider.active(tenantId, agent, rulesOf, session)),
+): Soon<readonly ActiveSource[]> {
+  const asked = together(
+    ...providers.map((provider) => () => provider.active(tenantId, agent, rulesOf, session)),
   );
+  const choose = (offered: readonly (readonly OfferedSource[])[]) => chosen(offered, role, rulesOf);
+  return asked instanceof Promise ? asked.then(choose) : choose(asked);
+}
+
+function chosen(
+  offered: readonly (readonly OfferedSource[])[],
+  role: AgentRole,
+  rulesOf: ReadonlyMap<string, SourceRule>,
+): readonly ActiveSource[] {
   if (offered.every(({ length }) => length === 0)) return none;
   return offered
     .flat()

@@ -1,6 +1,7 @@
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { megabyte } from "../domain/memory-size.js";
+import { type Soon, together } from "../domain/soon.js";
 import type { SourceRule } from "../domain/source.js";
 import type { SourceMark } from "../storage/source/rows.js";
 import type { SourceStore } from "../storage/source/source-store.js";
@@ -18,6 +19,9 @@ import { SourceFailure } from "./source-failure.js";
 
 /** What holds for plug-ins, where nobody says otherwise: a call over a network takes longer, and no longer than people wait. */
 export const plugInRules: SourceRules = { ...plainRules, order: 200, priority: 35, deadlineMs: 1_000 };
+
+/** What was written for an agent, and what other providers offer. */
+type Found = readonly [readonly SourceMark[], readonly (readonly OfferedSource[])[]];
 
 interface Configs {
   readonly configs: readonly SourceConfig[];
@@ -41,21 +45,34 @@ export class KnownSources implements SourceProvider {
     this.configs = caches.create<Configs>("sources that were put", megabyte, ({ bytes }) => bytes);
   }
 
-  async active(
+  active(
     tenantId: string,
     agent: string,
     rulesOf: ReadonlyMap<string, SourceRule>,
     session: AskingSession,
-  ): Promise<readonly OfferedSource[]> {
-    const [marks, ...others] = await Promise.all([
-      this.store.marks(tenantId, agent),
-      ...this.others.map((other) => other.active(tenantId, agent, rulesOf, session)),
-    ]);
+  ): Soon<readonly OfferedSource[]> {
+    const found = together(
+      () => this.store.marks(tenantId, agent),
+      () => together(...this.others.map((other) => () => other.active(tenantId, agent, rulesOf, session))),
+    );
     const isSelfWanted = rulesOf.get(selfModel.name)?.enabled === true;
-    if (marks.length === 0 && !isSelfWanted) return others.flat();
+    const offer = ([marks, others]: Found): Soon<readonly OfferedSource[]> =>
+      marks.length === 0 && !isSelfWanted
+        ? others.flat()
+        : this.offered(tenantId, agent, marks, others.flat(), isSelfWanted);
+    return found instanceof Promise ? found.then(offer) : offer(found);
+  }
+
+  private async offered(
+    tenantId: string,
+    agent: string,
+    marks: readonly SourceMark[],
+    others: readonly OfferedSource[],
+    isSelfWanted: boolean,
+  ): Promise<readonly OfferedSource[]> {
     const configs = await this.configsAt(tenantId, marks);
     const kinds = new Set(marks.map(({ kind }) => kind));
-    const offered: OfferedSource[] = others.flat().map((other) => {
+    const offered: OfferedSource[] = others.map((other) => {
       const config = configs.find(({ name }) => name === other.source.name);
       return { ...other, defaults: withRule(other.defaults, config?.rule) };
     });

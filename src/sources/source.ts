@@ -1,5 +1,6 @@
 import type { AgentRole } from "../domain/agent-role.js";
 import type { PromptTexts } from "../domain/prompt-texts.js";
+import type { Soon } from "../domain/soon.js";
 import type { SourceRule } from "../domain/source.js";
 import type { SourceRules } from "./rules.js";
 
@@ -138,7 +139,7 @@ export interface SourceProvider {
     agent: string,
     rulesOf: ReadonlyMap<string, SourceRule>,
     session: AskingSession,
-  ): Promise<readonly OfferedSource[]>;
+  ): Soon<readonly OfferedSource[]>;
 }
 
 /** Who offers sources that were there from the start. */

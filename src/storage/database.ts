@@ -10,10 +10,12 @@ import { isBusy } from "./driver/sqlite-errors.js";
 import { PrismaClient } from "./gen/sqlite/client.js";
 import { openError } from "./open-error.js";
 import { prepareTermIndex } from "./recall/term-index.js";
+import { type RememberedRead, RememberedReads, type RememberedSelect, readAnew } from "./remembered-reads.js";
 import {
   createNumberedTexts,
   type Dialect,
   type NumberedTexts,
+  type SelectRows,
   type Sql,
   type SqlStatement,
   sqliteQuery,
@@ -44,6 +46,10 @@ export interface Database {
   readonly dialect: Dialect;
   readonly reader: PrismaClient;
   readonly sqlReader: Sql;
+  /** The same for a SELECT on a path where every wait counts. */
+  readonly select: SelectRows;
+  /** A SELECT that is asked again only where what it reads may have changed. */
+  remember<Value>(select: RememberedSelect<Value>): RememberedRead<Value>;
   /**
    * The same text as before only if nobody else committed anything since. Costs the same however much was written.
    * What this process itself commits may change it (PostgreSQL) or not (SQLite).
@@ -107,9 +113,15 @@ async function openSqlite(path: string, caches: Caches): Promise<Database> {
     });
   const writerClient = new PrismaClient({ adapter: alwaysThis(writer), queryPlanCacheMaxSize });
   const readerClient = new PrismaClient({ adapter: alwaysThis(reader), queryPlanCacheMaxSize });
+  const beside = sqlOn(reader, undefined);
+  const select = selectBeside(writer, beside);
+  const sqlReader = readerBeside(select, beside);
+  const remembered = new RememberedReads(writer, sqlReader, caches);
   return {
     ...assemble(undefined, writer, writerClient, reader, readerClient),
-    sqlReader: readerBeside(writer, sqlOn(reader, undefined)),
+    sqlReader,
+    select,
+    remember: (select) => remembered.select(select),
     unsyncedWrite: (statements) =>
       writer.writeUnsynced(statements.map(({ text, args }) => sqliteQuery(text, args))),
     lost: writer.file!.lost,
@@ -120,13 +132,14 @@ async function openSqlite(path: string, caches: Caches): Promise<Database> {
  * Reads on the writer's connection while nobody writes. It still has in memory what it wrote, where every commit makes the reader
  * forget all that it had read.
  */
-function readerBeside(writer: SqliteAdapter, reader: Sql): Sql {
+function selectBeside(writer: SqliteAdapter, reader: Sql): SelectRows {
+  return (text, args) => writer.tryQuery(sqliteQuery(text, args))?.rows ?? reader.query(text, args);
+}
+
+function readerBeside(select: SelectRows, reader: Sql): Sql {
   return {
     ...reader,
-    async query(text, args) {
-      const found = text.startsWith("SELECT") ? writer.tryQuery(sqliteQuery(text, args)) : undefined;
-      return found?.rows ?? reader.query(text, args);
-    },
+    query: async (text, args) => (text.startsWith("SELECT") ? select(text, args) : reader.query(text, args)),
   };
 }
 
@@ -163,6 +176,8 @@ function assemble(
     dialect: sqlReader.dialect,
     reader: readerClient,
     sqlReader,
+    select: (text, args) => sqlReader.query(text, args),
+    remember: (select) => readAnew(sqlReader, select),
     changeMark: () => readChangeMark(sqlOn(writer, numbered)),
     lost: new AbortController().signal,
     sqlTransaction: (work) => runSqlTransaction(() => writer.startTransaction(), numbered, work),

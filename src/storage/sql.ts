@@ -2,6 +2,7 @@ import type { ArgType, SqlQueryable } from "@prisma/driver-adapter-utils";
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
+import type { Soon } from "../domain/soon.js";
 
 export type Dialect = "sqlite" | "postgresql";
 export type SqlValue = string | number | bigint | Buffer | null;
@@ -16,6 +17,9 @@ export interface Sql {
   query(text: string, args: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   execute(text: string, args: readonly SqlValue[]): Promise<number>;
 }
+
+/** Runs a SELECT. What the embedded database can answer at once is not waited for. */
+export type SelectRows = (text: string, args: readonly SqlValue[]) => Soon<readonly SqlRow[]>;
 
 /** A text with its values, for those that are run together. */
 export interface SqlStatement {

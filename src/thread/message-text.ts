@@ -1,4 +1,5 @@
 import type { Message, Part } from "../domain/message.js";
+import type { Soon } from "../domain/soon.js";
 import { type CountedTokens, countedTokens, plus, sumOf } from "../domain/token-units.js";
 import { conservativeTokens } from "../tokens/media/conservative-tokens.js";
 import { fileMedia, imageMedia, type Media } from "../tokens/media/media.js";
@@ -52,15 +53,14 @@ export interface MessageTokens {
 export type SizedMedia = Exclude<Media, { readonly kind: "text" }>;
 
 /** Counts for each message: exact for text, which files may be, too. */
-export async function countMessages(
+export function countMessages(
   counter: TokenCounter,
   messages: readonly Pick<Message, "parts" | "contextParts">[],
   signal?: AbortSignal,
   vocabulary: Vocabulary = "o200k_base",
-): Promise<MessageTokens[]> {
+): Soon<MessageTokens[]> {
   const texts: string[] = [];
-  const ends: { readonly parts: number; readonly context: number; readonly medias: readonly SizedMedia[] }[] =
-    [];
+  const ends: MessageEnd[] = [];
   for (const message of messages) {
     const medias: SizedMedia[] = [];
     for (const part of message.parts) {
@@ -75,7 +75,23 @@ export async function countMessages(
     ends.push({ parts, context: texts.length, medias });
   }
   const counting = counter.countAll(texts, vocabulary, signal);
-  const counts = counting instanceof Promise ? await counting : counting;
+  return counting instanceof Promise
+    ? counting.then((counts) => summed(ends, counts, vocabulary))
+    : summed(ends, counting, vocabulary);
+}
+
+interface MessageEnd {
+  readonly parts: number;
+  readonly context: number;
+  readonly medias: readonly SizedMedia[];
+}
+
+/** What belongs to each message of the counts of all their texts. */
+function summed(
+  ends: readonly MessageEnd[],
+  counts: readonly CountedTokens[],
+  vocabulary: Vocabulary,
+): MessageTokens[] {
   const sum = (from: number, to: number) => {
     let total = 0;
     for (let at = from; at < to; at++) total += counts[at]!;

@@ -1,6 +1,7 @@
 import { sha256 } from "../domain/hash.js";
+import type { Soon } from "../domain/soon.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
-import { WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
+import { type TextsFound, WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
 
 export interface OverrideText {
   readonly text: string;
@@ -29,17 +30,19 @@ export class OperatorOverride {
     this.watched = new WatchedTexts(() => paths, { ...options, maxBytes: maxOverrideBytes });
   }
 
-  async read(): Promise<OverrideFound> {
-    const { texts, problems } = await this.watched.read();
+  read(): Soon<OverrideFound> {
+    const found = this.watched.read();
+    return found instanceof Promise ? found.then((texts) => this.inForce(texts)) : this.inForce(found);
+  }
+
+  private inForce({ texts, problems }: TextsFound): OverrideFound {
     const text = texts.get(this.path)?.trim() ?? "";
     if (text === "") this.known = undefined;
     else if (this.known?.text !== text) this.known = { text, hash: sha256(Buffer.from(text)) };
     const problem = problems.get(this.path);
+    if (problem === undefined) return { override: this.known, warnings: [] };
     const instead = this.known ? "the text before stays in force" : "no text stands in for it";
     const detail = `prime.md is not used: ${problem}; ${instead}`;
-    return {
-      override: this.known,
-      warnings: problem === undefined ? [] : [warning(WarningKind.OVERRIDE_NOT_READ, detail)],
-    };
+    return { override: this.known, warnings: [warning(WarningKind.OVERRIDE_NOT_READ, detail)] };
   }
 }

@@ -8,6 +8,7 @@ import {
   type PromptTexts,
   promptTextNames,
 } from "../domain/prompt-texts.js";
+import type { Soon } from "../domain/soon.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { type TextsFound, WatchedTexts, type WatchedTextsOptions } from "./watched-texts.js";
 
@@ -22,7 +23,7 @@ export interface PromptTemplates {
 
 /** Where the templates come from. */
 export interface TemplateSource {
-  current(): Promise<PromptTemplates>;
+  current(): Soon<PromptTemplates>;
 }
 
 export const maxTemplateBytes = 64 * 1024;
@@ -41,8 +42,12 @@ export class TemplateFolder implements TemplateSource {
     this.watched = new WatchedTexts(() => this.files(), { ...options, maxBytes: maxTemplateBytes });
   }
 
-  async current(): Promise<PromptTemplates> {
-    const found = await this.watched.read();
+  current(): Soon<PromptTemplates> {
+    const found = this.watched.read();
+    return found instanceof Promise ? found.then((texts) => this.inForce(texts)) : this.inForce(found);
+  }
+
+  private inForce(found: TextsFound): PromptTemplates {
     if (found !== this.read) {
       this.known = this.made(found);
       this.read = found;

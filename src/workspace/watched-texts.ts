@@ -1,6 +1,7 @@
 import { type BigIntStats, constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { systemTimers, type Timers } from "../domain/clock.js";
+import type { Soon } from "../domain/soon.js";
 
 /** A file as it was last found. */
 interface Found {
@@ -47,14 +48,12 @@ export class WatchedTexts {
     private readonly options: WatchedTextsOptions,
   ) {}
 
-  async read(): Promise<TextsFound> {
-    if (this.look().stamp !== this.stamp) {
-      this.reading ??= this.readStill().finally(() => {
-        this.reading = undefined;
-      });
-      await this.reading;
-    }
-    return this.current;
+  read(): Soon<TextsFound> {
+    if (this.look().stamp === this.stamp) return this.current;
+    this.reading ??= this.readStill().finally(() => {
+      this.reading = undefined;
+    });
+    return this.reading.then(() => this.current);
   }
 
   private look(): { readonly stamp: string; readonly stamps: ReadonlyMap<string, string> } {
@@ -63,7 +62,7 @@ export class WatchedTexts {
       const stamp = stampOf(path);
       if (stamp !== "") stamps.set(path, stamp);
     }
-    return { stamp: JSON.stringify([...stamps]), stamps };
+    return { stamp: stamps.size === 0 ? "" : JSON.stringify([...stamps]), stamps };
   }
 
   private async readStill(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import { Caches } from "../domain/caches.js";
 import { megabyte, textBytes } from "../domain/memory-size.js";
+import type { Soon } from "../domain/soon.js";
 import {
   type CapabilitySnapshot,
   type Document,
@@ -57,11 +58,23 @@ export class WorkspaceReader {
     this.cache = caches.create<Cached>("workspaces", maxCacheBytes, ({ bytes }) => bytes + 1_024);
   }
 
-  async resolve(tenantId: string, name: string): Promise<WorkspaceView | undefined> {
-    const place = await this.store.locate(tenantId, name);
+  resolve(tenantId: string, name: string): Soon<WorkspaceView | undefined> {
+    const place = this.store.locate(tenantId, name);
+    const find = (at: WorkspacePlace | undefined) => this.find(tenantId, name, at);
+    return place instanceof Promise ? place.then(find) : find(place);
+  }
+
+  private find(
+    tenantId: string,
+    name: string,
+    place: WorkspacePlace | undefined,
+  ): Soon<WorkspaceView | undefined> {
     if (!place) return undefined;
     const known = this.cache.get(keyOf(tenantId, place));
-    if (known) return known.value as WorkspaceView;
+    return known ? (known.value as WorkspaceView) : this.read(tenantId, name);
+  }
+
+  private async read(tenantId: string, name: string): Promise<WorkspaceView | undefined> {
     const view = await this.store.steady(tenantId, name, ({ id }) => this.load(tenantId, id));
     if (view) this.cache.set(keyOf(tenantId, view), { value: view, bytes: viewBytes(view) });
     return view;
@@ -77,14 +90,19 @@ export class WorkspaceReader {
   }
 
   /** The toolset of a workspace that was resolved already: no query at all when it is warm. */
-  async toolsetOf(
-    tenantId: string,
-    place: WorkspacePlace,
-    toolsetName: string,
-  ): Promise<ToolsetView | undefined> {
+  toolsetOf(tenantId: string, place: WorkspacePlace, toolsetName: string): Soon<ToolsetView | undefined> {
     const key = `${keyOf(tenantId, place)}/${toolsetName}`;
     const known = this.cache.get(key);
     if (known) return known.value as ToolsetView | undefined;
+    return this.readToolset(tenantId, place, toolsetName, key);
+  }
+
+  private async readToolset(
+    tenantId: string,
+    place: WorkspacePlace,
+    toolsetName: string,
+    key: string,
+  ): Promise<ToolsetView | undefined> {
     const row = await this.store.findToolset(tenantId, place.id, toolsetName);
     const [wire] = row ? await this.store.contents(tenantId, [row.hash]) : [];
     const value =

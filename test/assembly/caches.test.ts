@@ -131,6 +131,7 @@ describe("the caches of an engine", () => {
       "memory documents",
       "receipts to be written",
       "recent receipts",
+      "remembered reads",
       "search tables",
       "sources as they were met",
       "sources that were put",

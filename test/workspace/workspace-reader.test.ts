@@ -55,7 +55,7 @@ const databases = [
   ...(postgres ? [{ name: "PostgreSQL", url: () => postgres.createDatabase() }] : []),
 ];
 
-describe.each(databases)("WorkspaceReader on $name", ({ url }) => {
+describe.each(databases)("WorkspaceReader on $name", ({ name, url }) => {
   /** A reader whose database says how often it was asked. */
   async function open(): Promise<{
     readonly deps: WorkspaceDeps;
@@ -79,6 +79,14 @@ describe.each(databases)("WorkspaceReader on $name", ({ url }) => {
           return database.sqlReader.query(text, args);
         },
       },
+      remember: (select) =>
+        database.remember({
+          ...select,
+          read: (rows) => {
+            queries += 1;
+            return select.read(rows);
+          },
+        }),
     };
     const counter = new TokenCounter();
     const deps = createWorkspaces({ database: counting, counter });
@@ -95,7 +103,7 @@ describe.each(databases)("WorkspaceReader on $name", ({ url }) => {
   const put = (...given: readonly Pair[]) =>
     putDocuments(deps, key(), { workspace: "home", documents: documents(...given), removePaths: [] });
 
-  it("gives what goes into prompts, and asks one query when it is warm", async () => {
+  it("gives what goes into prompts, and asks one query at most when it is warm", async () => {
     opened = await open();
     deps = opened.deps;
     try {
@@ -130,7 +138,8 @@ describe.each(databases)("WorkspaceReader on $name", ({ url }) => {
       expect(view).toMatchObject({ snapshotHash: view!.snapshot!.hash, snapshotTime: expect.any(Date) });
       opened.queries();
       expect(await deps.reader.resolve(tenant, "home")).toBe(view);
-      expect(opened.queries()).toBe(1);
+      // What nobody wrote since is not asked again where that can be known.
+      expect(opened.queries()).toBe(name === "SQLite" ? 0 : 1);
     } finally {
       await opened.close();
     }

@@ -4,6 +4,7 @@ import type { BodyFormat, RenderedBody } from "../../contract/gen/quire/v1/rende
 import { sha256 } from "../../domain/hash.js";
 import type { Message } from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
+import type { Soon } from "../../domain/soon.js";
 import { distinctWarnings } from "../../domain/warning.js";
 import type { Tool } from "../../domain/workspace.js";
 import { type Catalogue, findModel } from "../../models/catalogue.js";
@@ -124,17 +125,30 @@ export interface RenderedStages {
   readonly use: ContextUse;
 }
 
-export async function renderStages(
+export function renderStages(
+  deps: BodyDeps,
+  input: BodyInput,
+  stages: Stages,
+  context: AssembledContext,
+  use: ContextUse,
+  cache: CacheStage,
+  signal?: AbortSignal,
+): Soon<RenderedStages> {
+  const name = formatName(input.request.render);
+  if (!name) return { rendered: undefined, context, use };
+  return renderAs(name, deps, input, stages, context, use, cache, signal);
+}
+
+async function renderAs(
+  name: NonNullable<ReturnType<typeof formatName>>,
   deps: BodyDeps,
   { request, session, templates }: BodyInput,
   { system, tools, history }: Stages,
   context: AssembledContext,
   use: ContextUse,
   { plan }: CacheStage,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<RenderedStages> {
-  const name = formatName(request.render);
-  if (!name) return { rendered: undefined, context, use };
   const layers = { systemPrompt: system.text, leadMessages: [...system.lead.messages] };
   const whole = { ...context, ...layers, tools: [...tools.tools] };
   const sentWith = {

@@ -12,13 +12,14 @@ import { sha256 } from "../../domain/hash.js";
 import type { InjectedContext, InjectedSystem } from "../../domain/injected-context.js";
 import { emptyMessage, MessageRole, type Part, textPart } from "../../domain/message.js";
 import { fill } from "../../domain/prompt-texts.js";
+import type { Soon } from "../../domain/soon.js";
 import { least, type ModelTokens, minus, modelTokens, plus, sumOf } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import { wireBytes } from "../../domain/wire-bytes.js";
 import { mediaTokens } from "../../models/media-tokens.js";
 import { scaled, unscaled } from "../../models/token-scale.js";
 import { messageOverheadTokens } from "../../thread/message-overhead.js";
-import { countMessages, type SizedMedia } from "../../thread/message-text.js";
+import { countMessages, type MessageTokens, type SizedMedia } from "../../thread/message-text.js";
 import { assumedImage } from "../../tokens/media/media.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { eventCandidate } from "../plan/candidates.js";
@@ -72,47 +73,88 @@ export interface CurrentStage {
 }
 
 /** The message that the model answers: what happens now, a blank line, and the event's own content, untouched. */
-export async function buildCurrent(
+export function buildCurrent(
   deps: EventDeps,
   resolved: EventInput,
   plan: ContextPlan,
   updates: readonly SectionUpdate[],
   system: InjectedSystem | undefined,
-): Promise<CurrentStage> {
+): Soon<CurrentStage> {
   const { event } = resolved.request;
-  if (!event) {
-    return {
-      message: undefined,
-      wire: Buffer.alloc(0),
-      hash: sha256(),
-      tokens: modelTokens(0),
-      truncated: false,
-      memoryTokens: modelTokens(0),
-      sourceTokens: modelTokens(0),
-      sourcesAt: 0,
-      hasMedia: false,
-      warnings: [],
-      candidates: [],
-      inputs: [],
-    };
-  }
+  if (!event) return noCurrent;
   const lines = contextLines(resolved, event, updates);
   const context = `${lines.map(({ text }) => text).join("\n")}\n\n`;
-  const namesIn = (kept: string) => sentNames(lines, commonLength(context, kept));
   const write = (kept: string, parts: readonly Part[]) =>
-    messageOf(kept, parts, injectedContext(resolved, event, system, namesIn(kept)));
-  const whole = write(context, event.content);
-  const wholeCost = await costOf(deps, resolved, whole);
-  const wholeTokens = wholeCost.tokens;
-  const truncated = isStrictTruncate(resolved) && wholeTokens > plan.lanes.buffer;
+    messageOf(
+      kept,
+      parts,
+      injectedContext(resolved, event, system, sentNames(lines, commonLength(context, kept))),
+    );
+  const draft: Draft = { event, lines, context, write };
+  const message = write(context, event.content);
+  const cost = costOf(deps, resolved, message);
+  const isPlain = !isStrictTruncate(resolved) && resolved.blocks.named.length === 0;
+  return isPlain && !(cost instanceof Promise)
+    ? currentOf(resolved, draft, message, cost, false, [])
+    : fittingCurrent(deps, resolved, plan, draft, message, cost);
+}
+
+interface Draft {
+  readonly event: AgentEvent;
+  readonly lines: readonly ContextLine[];
+  readonly context: string;
+  readonly write: (context: string, parts: readonly Part[]) => Message;
+}
+
+const noCurrent: CurrentStage = {
+  message: undefined,
+  wire: Buffer.alloc(0),
+  hash: sha256(),
+  tokens: modelTokens(0),
+  truncated: false,
+  memoryTokens: modelTokens(0),
+  sourceTokens: modelTokens(0),
+  sourcesAt: 0,
+  hasMedia: false,
+  warnings: [],
+  candidates: [],
+  inputs: [],
+};
+
+async function fittingCurrent(
+  deps: EventDeps,
+  resolved: EventInput,
+  plan: ContextPlan,
+  draft: Draft,
+  whole: Message,
+  wholeCosts: Soon<MessageCost>,
+): Promise<CurrentStage> {
+  const { event, context, lines, write } = draft;
+  const wholeCost = await wholeCosts;
+  const truncated = isStrictTruncate(resolved) && wholeCost.tokens > plan.lanes.buffer;
   const message = truncated
     ? await truncate(deps, resolved, event, context, plan.lanes.buffer, write)
     : whole;
-  const { tokens, medias } = truncated ? await costOf(deps, resolved, message) : wholeCost;
+  const cost = truncated ? await costOf(deps, resolved, message) : wholeCost;
+  const { blocks: sent } = sentNames(lines, commonLength(context, contextText(message)));
+  const blocks = await blockCandidates(deps, resolved, sent, ruleOf(truncated));
+  return currentOf(resolved, draft, message, cost, truncated, blocks);
+}
+
+function ruleOf(truncated: boolean): CandidateRule {
+  return truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
+}
+
+function currentOf(
+  resolved: EventInput,
+  { event, lines, context }: Draft,
+  message: Message,
+  { tokens, medias }: MessageCost,
+  truncated: boolean,
+  blocks: readonly BlockCandidate[],
+): CurrentStage {
   const wire = wireBytes(Message, message);
   const detail = [...(truncated ? ["truncated"] : []), ...eventFacts(resolved, event)].join("; ");
-  const rule = truncated ? CandidateRule.LANE : CandidateRule.NEVER_CUT;
-  const blocks = await blockCandidates(deps, resolved, namesIn(contextText(message)).blocks, rule);
   const memoryTokens = least(
     tokens,
     sumOf(
@@ -121,7 +163,6 @@ export async function buildCurrent(
     ),
   );
   const own = minus(tokens, memoryTokens);
-  const kept = contextText(message);
   return {
     message,
     wire,
@@ -132,9 +173,9 @@ export async function buildCurrent(
     warnings: estimates(medias),
     memoryTokens,
     sourceTokens: modelTokens(0),
-    sourcesAt: sourcesAt(lines, context, kept),
+    sourcesAt: sourcesAt(lines, context, contextText(message)),
     candidates: [
-      eventCandidate({ name: "current message", tokens: own, kept: true, rule, detail }),
+      eventCandidate({ name: "current message", tokens: own, kept: true, rule: ruleOf(truncated), detail }),
       ...blocks.map((block) => ({ ...block, layer: ConceptualLayer.MEMORY })),
     ],
     inputs: [...eventInputs(resolved, event), ...blockInputs(resolved, resolved.blocks.named)],
@@ -168,13 +209,15 @@ function sourcesAt(lines: readonly ContextLine[], context: string, kept: string)
   return at <= commonLength(context, kept) ? at : Math.max(0, kept.length - 1);
 }
 
+type BlockCandidate = ContextCandidate & { readonly tokens: ModelTokens };
+
 /** The blocks that the request names, each a candidate of its own. */
 async function blockCandidates(
   { counter }: EventDeps,
   resolved: EventInput,
   sent: readonly string[],
   rule: CandidateRule,
-): Promise<(ContextCandidate & { readonly tokens: ModelTokens })[]> {
+): Promise<readonly BlockCandidate[]> {
   const { named } = resolved.blocks;
   if (named.length === 0) return [];
   const counts = await counter.countAll(
@@ -283,9 +326,9 @@ function eventFacts({ activity }: EventInput, event: AgentEvent): readonly strin
   const keys = sortedMetadata(event).map(([key]) => key);
   const { entries, leftOut, sinceMs } = activity;
   const more = leftOut === 0 ? "" : `, ${leftOut} older left out`;
-  const since = new Date(sinceMs).toISOString();
+  const since = () => new Date(sinceMs).toISOString();
   return [
-    ...(entries.length === 0 ? [] : [`activity since ${since}: ${entries.length}${more}`]),
+    ...(entries.length === 0 ? [] : [`activity since ${since()}: ${entries.length}${more}`]),
     ...(event.identity === "" ? [] : [`identity ${event.identity}`]),
     ...(keys.length === 0 ? [] : [`metadata ${keys.join(", ")}`]),
   ];
@@ -329,10 +372,14 @@ interface MessageCost {
 }
 
 /** What a message costs: images and files by the rules of the model, since it is known here. */
-async function costOf(deps: EventDeps, resolved: EventInput, message: Message): Promise<MessageCost> {
-  const { scale, model } = resolved;
-  const [counted] = await countMessages(deps.counter, [message], undefined, scale.vocabulary);
-  const { parts, context, media, medias } = counted!;
+function costOf(deps: EventDeps, resolved: EventInput, message: Message): Soon<MessageCost> {
+  const counting = countMessages(deps.counter, [message], undefined, resolved.scale.vocabulary);
+  return counting instanceof Promise
+    ? counting.then(([counted]) => costBy(resolved, counted!))
+    : costBy(resolved, counting[0]!);
+}
+
+function costBy({ scale, model }: EventInput, { parts, context, media, medias }: MessageTokens): MessageCost {
   const texts = scaled(scale, plus(plus(minus(parts, media), context), messageOverheadTokens));
   return {
     tokens: plus(

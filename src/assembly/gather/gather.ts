@@ -13,7 +13,7 @@ import type { HistoryStage } from "../history/history.js";
 import type { ContextPlan } from "../plan/plan.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import { expectedHistory } from "./expected-history.js";
-import { type Ahead, type GatheredSource, nothingAhead, sourceSection } from "./gathered.js";
+import { type Ahead, type GatheredSource, sourceSection } from "./gathered.js";
 import { limitAnswer } from "./limit-answer.js";
 
 /** What of a resolved request it needs. */
@@ -108,10 +108,9 @@ function viewOf(resolved: GatherInput, plan: ContextPlan): SourceView {
 export async function gatherAhead(
   deps: GatherDeps,
   resolved: GatherInput,
-  started: Gathering | undefined,
+  started: Gathering,
   limits: CallLimits,
-): Promise<{ readonly ahead: Ahead; readonly gathering: Gathering | undefined }> {
-  if (!started) return { ahead: nothingAhead, gathering: started };
+): Promise<{ readonly ahead: Ahead; readonly gathering: Gathering }> {
   const gathering = await askExpecting(deps, resolved, started, limits);
   const names = resolved.sources.flatMap(({ source, rules }) =>
     rules.position === SourcePosition.CURRENT ? [] : [source.name],
@@ -163,11 +162,10 @@ function examplesOf({ blocks }: GatheredSource): readonly ExampleMessage[] {
 export async function* gatherRest(
   deps: GatherDeps,
   resolved: GatherInput,
-  gathering: Gathering | undefined,
+  gathering: Gathering,
   history: HistoryStage,
   limits: CallLimits,
 ): AsyncGenerator<SourceReport, readonly GatheredSource[]> {
-  if (!gathering) return [];
   for (const { report } of gathering.ahead) yield report;
   const view = { ...gathering.view, history: shownIn(history) };
   const late = askSources(

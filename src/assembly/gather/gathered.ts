@@ -39,6 +39,9 @@ export interface Ahead {
 
 export const nothingAhead: Ahead = { sections: [], examples: [] };
 
+/** Where there is no source to ask. */
+export const notGathering = { ahead: nothingAhead, gathering: undefined } as const;
+
 /** All that came of sources, by their place. */
 export interface GatherStage {
   readonly sources: readonly GatheredSource[];

@@ -12,7 +12,14 @@ import type { CompactionRow } from "../../storage/ledger/rows.js";
 import type { CallLimits } from "../call-limits.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { HistoryDeps } from "./history.js";
-import { type HistoryState, isInRoom, type ReadHistoryInput, readShown, shownCost } from "./read-history.js";
+import {
+  type HistoryJob,
+  type HistoryState,
+  isInRoom,
+  type ReadHistoryInput,
+  readShown,
+  shownCost,
+} from "./read-history.js";
 
 /** What of a resolved request it needs. */
 export type CompactHistoryInput = ReadHistoryInput & Pick<ResolvedContext, "session" | "tenantId">;
@@ -49,16 +56,15 @@ const longestWaitMs = 60_000;
 /** So much of the wait may go to one that is being prepared; the rest is for one that is made instead. */
 const preparedShare = 0.4;
 
-/** Compacts where that is due. Gives the history to show then, whatever came of it. */
+/** Compacts. Gives the history to show then, whatever came of it. */
 export async function* compactHistory(
   deps: CompactHistoryDeps,
   resolved: CompactHistoryInput,
   state: HistoryState,
+  job: HistoryJob,
   { signal, deadlineMs }: CallLimits,
 ): AsyncGenerator<CompactionNotice, ThreadWindow> {
-  const { job } = state;
   const { tenantId, session } = resolved;
-  if (!job) return state.window;
   const { goal, settings, trigger } = job;
   await deps.compactor.prepared(
     tenantId,
@@ -66,7 +72,7 @@ export async function* compactHistory(
     timeLeftMs(deadlineMs, longestWaitMs) * preparedShare,
     signal,
   );
-  const ready = await swapIn(deps, resolved, state, signal);
+  const ready = await swapIn(deps, resolved, state, job, signal);
   if (ready) {
     yield { kind: "finished", row: ready.row };
     return ready.window;
@@ -87,7 +93,7 @@ export async function* compactHistory(
   return readShown(deps, resolved, { ...state.thread, compaction: notice.row }, goal, signal);
 }
 
-function noticeOf(job: NonNullable<HistoryState["job"]>, outcome: JobOutcome | undefined): CompactionNotice {
+function noticeOf(job: HistoryJob, outcome: JobOutcome | undefined): CompactionNotice {
   if (!outcome)
     return {
       kind: "failed",
@@ -119,11 +125,11 @@ function noticeOf(job: NonNullable<HistoryState["job"]>, outcome: JobOutcome | u
 async function swapIn(
   deps: CompactHistoryDeps,
   resolved: CompactHistoryInput,
-  { thread, job }: HistoryState,
+  { thread }: HistoryState,
+  { goal, goalId, settings, planned }: HistoryJob,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly row: CompactionRow; readonly window: ThreadWindow } | undefined> {
   const { compactions } = deps.ledger;
-  const { goal, goalId, settings, planned } = job!;
   const prepared = await compactions.madeFor(heldBy(thread), goalId);
   if (!prepared || prepared.summarizedTurns < (thread.compaction?.summarizedTurns ?? 0)) return undefined;
   const row = await compactions.find(thread.tenantId, prepared.id);

@@ -32,8 +32,10 @@ export interface HistoryState {
   readonly roomTokens: CountedTokens;
   /** What is wanted of the session's history; undefined where it is never compacted. */
   readonly wanted: WantedHistory | undefined;
-  readonly job: Omit<PlannedJob, "limitMs"> | undefined;
+  readonly job: HistoryJob | undefined;
 }
+
+export type HistoryJob = Omit<PlannedJob, "limitMs">;
 
 /**
  * Chooses the cut, reads the history that would be shown with it, and decides whether it is to be compacted first. Where tools or system prompt are
@@ -50,7 +52,9 @@ export async function readHistory(
   const rooms = historyRooms(resolved, plan, others);
   const goal = goalOf(resolved, rooms);
   const mayFold = mayCompact(resolved);
-  const compaction = await chooseCut(deps, resolved, goal, otherTokens(others), isRewritten, mayFold);
+  const compaction = resolved.holdsCompactions
+    ? await chooseCut(deps, resolved, goal, otherTokens(others), isRewritten, mayFold)
+    : resolved.thread.compaction;
   const thread = { ...resolved.thread, compaction };
   const { roomTokens } = goal;
   const window = await readShown(deps, resolved, thread, goal, signal);

@@ -1,6 +1,6 @@
 import { buildCurrent, type CurrentStage, type EventDeps } from "../event/current-message.js";
 import type { ContextPlan } from "../plan/plan.js";
-import type { PrefixProposal } from "../prefix/propose-prefix.js";
+import type { CarriedPrefix } from "../prefix/propose-prefix.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { ToolsStage } from "../tools/tools.js";
 import { buildHistory, type HistoryDeps, type HistoryStage } from "./history.js";
@@ -18,17 +18,15 @@ export interface HistoryTrial {
   readonly history: HistoryStage | undefined;
 }
 
-/** Undefined where no earlier system prompt is proposed. Writes nothing. */
+/** Writes nothing. */
 export async function tryHistory(
   deps: EventDeps & HistoryDeps,
   resolved: TrialInput,
   plan: ContextPlan,
   tools: ToolsStage,
-  { carried }: PrefixProposal,
+  { pinned, updates }: CarriedPrefix,
   signal?: AbortSignal,
-): Promise<HistoryTrial | undefined> {
-  if (!carried) return undefined;
-  const { pinned, updates } = carried;
+): Promise<HistoryTrial> {
   const current = await buildCurrent(deps, resolved, plan, updates, pinned.injected);
   const others = { system: pinned.tokens, tools: tools.tokens, event: current.tokens };
   const state = await readHistory(deps, resolved, plan, others, signal);

@@ -1,6 +1,7 @@
 import { ContextChangeKind, type PrefixUpdate } from "../../contract/gen/quire/v1/prompt_cache.js";
 import { BudgetPolicy } from "../../domain/context-settings.js";
 import { sha256 } from "../../domain/hash.js";
+import type { Soon } from "../../domain/soon.js";
 import type { Offload } from "../../offload/offload.js";
 import { isSourceSection, sourceSection } from "../gather/gathered.js";
 import { isWarm } from "../resolve/pin.js";
@@ -37,7 +38,7 @@ export interface ProposeDeps extends SystemDeps, ToldDeps {
 /** What the prefix should be: written anew, or the one of the context before, if history as it comes out beside it lets that stay. */
 export type PrefixProposal =
   | { readonly rewritten: Prefix; readonly carried?: undefined }
-  | { readonly carried: CarriedPrefix };
+  | { readonly carried: CarriedPrefix; readonly rewritten?: undefined };
 
 /** A system prompt that stays what it was, while the current message tells what changed. */
 export interface CarriedPrefix {
@@ -77,7 +78,21 @@ const patient = new Set([
  * While a prompt cache is warm, the system prompt stays what it was, and what changed rides in the current message; unless the prefix changes anyway,
  * or something changed that must apply at once.
  */
-export async function proposePrefix(
+export function proposePrefix(
+  deps: ProposeDeps,
+  resolved: PrefixInput,
+  tools: ToolsStage,
+  live: SystemStage,
+  signal?: AbortSignal,
+): Soon<PrefixProposal> {
+  const { pin, head, activeTurn } = resolved;
+  // No turn of the thread was made with a context that is known: nothing was told, and nothing can stay.
+  if (!pin && !head?.assemblyId && !activeTurn?.assemblyId)
+    return { rewritten: rewrittenPrefix(resolved, live, undefined, []) };
+  return proposeAfter(deps, resolved, tools, live, signal);
+}
+
+async function proposeAfter(
   deps: ProposeDeps,
   resolved: PrefixInput,
   tools: ToolsStage,

@@ -5,7 +5,7 @@ import type { HistoryStage } from "../history/history.js";
 import type { HistoryTrial } from "../history/try-history.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 import type { Prefix } from "./prefix.js";
-import type { PrefixProposal } from "./propose-prefix.js";
+import type { CarriedPrefix } from "./propose-prefix.js";
 import { rewrittenPrefix } from "./rewritten-prefix.js";
 import { rebuiltSection } from "./section-update.js";
 
@@ -22,17 +22,15 @@ export interface SettledPrefix {
 export async function settlePrefix(
   counter: TokenCounter,
   resolved: Pick<ResolvedContext, "request" | "scale" | "templates" | "model">,
-  proposed: PrefixProposal,
-  trial: HistoryTrial | undefined,
+  { pinned, live, told, toldBefore, updates }: CarriedPrefix,
+  trial: HistoryTrial,
 ): Promise<SettledPrefix> {
-  if (!proposed.carried) return { prefix: proposed.rewritten, kept: undefined };
-  const { pinned, live, told, toldBefore, updates } = proposed.carried;
   const { scale, model } = resolved;
   const anew = (kind: ContextChangeKind): SettledPrefix => {
     const cause = { kind, detail: "" };
     return { prefix: rewrittenPrefix(resolved, live, cause, toldBefore.updates), kept: undefined };
   };
-  const history = trial?.history;
+  const { history } = trial;
   if (!history) return anew(ContextChangeKind.COMPACTION);
   if (!isShown(history, toldBefore.turnId)) return anew(ContextChangeKind.CUT);
   const texts = updates.map(({ text }) => text);

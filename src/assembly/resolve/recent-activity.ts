@@ -1,5 +1,6 @@
 import { toMicroseconds } from "../../domain/clock.js";
 import { RevisionKind } from "../../domain/memory.js";
+import { type Soon, together } from "../../domain/soon.js";
 import type { LedgerDeps } from "../../ledger/deps.js";
 import type { BlockReader, RecentChange } from "../../memory/block-reader.js";
 import type { SubAgentTurn } from "../../storage/ledger/thread-store.js";
@@ -40,21 +41,36 @@ const firstLookMs = 24 * 60 * 60 * 1_000;
  * What others did since the context before, so that each thing is told once: changes of the blocks that the agent can use, and turns
  * of the session's sub-agents. What the agent did itself is no news to it. In a first context, neither is that blocks exist.
  */
-export async function recentActivity(
+export function recentActivity(
   { blocks, ledger }: ActivityDeps,
   { tenantId, agent, session, hasSubAgents, pin, nowMs }: About,
   limit: number,
-): Promise<RecentActivity> {
+): Soon<RecentActivity> {
   const sinceMs = pin?.receipt.createTime?.getTime() ?? nowMs - firstLookMs;
   if (limit <= 0) return { entries: [], leftOut: 0, sinceMs };
   const sinceUs = toMicroseconds(sinceMs);
-  const [changes, turns] = await Promise.all([
-    blocks.changesByOthers(tenantId, agent, sinceUs),
-    hasSubAgents ? ledger.threads.subAgentTurns(tenantId, session.id, sinceUs) : [],
-  ]);
+  const found = together(
+    () => blocks.changesByOthers(tenantId, agent, sinceUs),
+    () => (hasSubAgents ? ledger.threads.subAgentTurns(tenantId, session.id, sinceUs) : noTurns),
+  );
+  const choose = ([changes, turns]: [readonly RecentChange[], readonly SubAgentTurn[]]) =>
+    newest(changes, turns, pin === undefined, limit, sinceMs);
+  return found instanceof Promise ? found.then(choose) : choose(found);
+}
+
+const noTurns: readonly SubAgentTurn[] = [];
+
+function newest(
+  changes: readonly RecentChange[],
+  turns: readonly SubAgentTurn[],
+  isFirst: boolean,
+  limit: number,
+  sinceMs: number,
+): RecentActivity {
+  if (changes.length === 0 && turns.length === 0) return { entries: [], leftOut: 0, sinceMs };
   const entries: ActivityEntry[] = [
     ...changes
-      .filter(({ kind }) => pin !== undefined || kind !== RevisionKind.CREATE)
+      .filter(({ kind }) => !isFirst || kind !== RevisionKind.CREATE)
       .map((change) => ({ $case: "change" as const, change, atUs: change.atUs })),
     ...turns.map((turn) => ({ $case: "turn" as const, turn, atUs: turn.completedUs })),
   ].sort(byTime);

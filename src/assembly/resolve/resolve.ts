@@ -6,6 +6,7 @@ import type { AgentRole } from "../../domain/agent-role.js";
 import type { Capsule } from "../../domain/capsule.js";
 import type { Clock, Ids } from "../../domain/clock.js";
 import type { ContextSettings } from "../../domain/context-settings.js";
+import { type Soon, together } from "../../domain/soon.js";
 import { type ModelTokens, modelTokens } from "../../domain/token-units.js";
 import { type Warning, WarningKind, warning } from "../../domain/warning.js";
 import type { Toolset } from "../../domain/workspace.js";
@@ -110,21 +111,26 @@ export async function resolve(
   tenantId: string,
   given: ContextRequest,
 ): Promise<ResolvedContext> {
-  const found = await deps.ledger.threads.findThread(tenantId, given.session);
+  const finding = deps.ledger.threads.findThread(tenantId, given.session);
+  const found = finding instanceof Promise ? await finding : finding;
   if (!found) throw sessionNotFound(given.session);
   const { session, head, epoch } = found;
-  const request = await settleRequest(deps, tenantId, given, found.memory);
+  const settling = settleRequest(deps, tenantId, given, found.memory);
+  const request = settling instanceof Promise ? await settling : settling;
+  const naming = together(
+    () => (request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined),
+    () => deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
+    () => (request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined),
+    () => deps.templates.current(),
+    () => deps.override.read(),
+  );
   const [activeTurn, { capsule }, workspace, templates, { override, warnings: overrideWarnings }] =
-    await Promise.all([
-      request.activeTurnId ? activeTurnOf(deps, tenantId, session, request.activeTurnId) : undefined,
-      deps.capsules.resolve(tenantId, request.capsule, request.capsuleVersion),
-      request.workspace ? workspaceOf(deps, tenantId, request.workspace) : undefined,
-      deps.templates.current(),
-      deps.override.read(),
-    ]);
-  const blocks = await deps.blocks.forContext(tenantId, capsule.name, request.blocks);
+    naming instanceof Promise ? await naming : naming;
+  const showing = deps.blocks.forContext(tenantId, capsule.name, request.blocks);
+  const blocks = showing instanceof Promise ? await showing : showing;
   const settings = mergeSettings(deps.settings, capsule.body?.settings, request.settings);
-  const toolset = request.toolset ? await toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
+  const offering = request.toolset ? toolsetOf(deps, tenantId, request.toolset, workspace) : undefined;
+  const toolset = offering instanceof Promise ? await offering : offering;
   const defaults = capsule.body?.persona?.model;
   const modelName = request.model || defaults?.model || "";
   const model = findModel(deps.catalogue, modelName);
@@ -132,7 +138,8 @@ export async function resolve(
   const { role, task } = request;
   const nowMs = deps.clock.now();
   const { texts } = templates;
-  const whole = await findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
+  const joining = findWhole(deps.ledger, { tenantId, session, epoch, head, activeTurn, texts });
+  const whole = joining instanceof Promise ? await joining : joining;
   const { holds } = found;
   const key = pinKey({ modelName, role, request, capsule });
   const pin = holds.pins ? await findPin(deps, whole, key, nowMs) : undefined;
@@ -140,7 +147,7 @@ export async function resolve(
   const cut = holds.compactions
     ? await boundCut(deps.ledger, heldBy(whole), pinnedCut, modelName)
     : undefined;
-  const sources = await activeSources(
+  const asking = activeSources(
     deps.sources,
     {
       tenantId,
@@ -151,11 +158,14 @@ export async function resolve(
     },
     settings.sources,
   );
+  const sources = asking instanceof Promise ? await asking : asking;
   const about = { tenantId, agent: capsule.name, session, hasSubAgents: holds.subAgents, pin, nowMs };
   const limit = request.event ? settings.activityLimit - request.event.activity.length : 0;
-  const activity = await recentActivity(deps, about, limit);
+  const happening = recentActivity(deps, about, limit);
+  const activity = happening instanceof Promise ? await happening : happening;
   const settled = settledWith(pin, cut?.id ?? "", model);
-  const scale = settled?.scale ?? (await deps.calibrator.scaleFor(tenantId, model));
+  const scaling = settled?.scale ?? deps.calibrator.scaleFor(tenantId, model);
+  const scale = scaling instanceof Promise ? await scaling : scaling;
   const derived = deriveSettings(capsule.body!, deps.knobTable);
   const parameters = callParameters(model, defaults, request);
   const warnings = [
@@ -252,29 +262,31 @@ async function activeTurnOf(
   return turn;
 }
 
-async function workspaceOf(deps: ResolveDeps, tenantId: string, name: string): Promise<WorkspaceView> {
-  const workspace = await deps.workspaces.resolve(tenantId, name);
-  if (!workspace) {
+function workspaceOf(deps: ResolveDeps, tenantId: string, name: string): Soon<WorkspaceView> {
+  const found = deps.workspaces.resolve(tenantId, name);
+  const required = (workspace: WorkspaceView | undefined) => {
+    if (workspace) return workspace;
     throw new QuireError("WORKSPACE_NOT_FOUND", `there is no workspace ${JSON.stringify(name)}`, {
       metadata: { workspace: name },
     });
-  }
-  return workspace;
+  };
+  return found instanceof Promise ? found.then(required) : required(found);
 }
 
-async function toolsetOf(
+function toolsetOf(
   deps: ResolveDeps,
   tenantId: string,
   name: string,
   workspace: WorkspaceView | undefined,
-): Promise<Toolset> {
+): Soon<Toolset> {
   if (!workspace)
     throw QuireError.field("INVALID_FIELD", "context.toolset", "needs a workspace, whose toolset it is");
-  const toolset = await deps.workspaces.toolsetOf(tenantId, workspace, name);
-  if (!toolset) {
+  const found = deps.workspaces.toolsetOf(tenantId, workspace, name);
+  const required = (toolset: Toolset | undefined) => {
+    if (toolset) return toolset;
     throw new QuireError("TOOLSET_NOT_FOUND", `there is no toolset ${JSON.stringify(name)}`, {
       metadata: { toolset: name, workspace: workspace.name },
     });
-  }
-  return toolset;
+  };
+  return found instanceof Promise ? found.then(required) : required(found);
 }

@@ -1,6 +1,7 @@
 import type { ContextRequest } from "../../contract/gen/quire/v1/assembly_service.js";
 import { AgentRole } from "../../domain/agent-role.js";
 import type { SessionDefaults } from "../../domain/session.js";
+import type { Soon } from "../../domain/soon.js";
 import { QuireError } from "../../errors/quire-error.js";
 import { noDefaults, readDefaults } from "../../ledger/session-defaults.js";
 import type { SessionMemory } from "../../storage/ledger/rows.js";
@@ -20,13 +21,24 @@ export type SettledRequest = Omit<ContextRequest, Remembered | "scope"> & {
 };
 
 /** Fills in what the session remembers. What the request names is stronger. */
-export async function settleRequest(
+export function settleRequest(
   deps: ParentDeps,
   tenantId: string,
   request: ContextRequest,
   memory: SessionMemory,
-): Promise<SettledRequest> {
+): Soon<SettledRequest> {
   const defaults = readDefaults(memory) ?? noDefaults;
+  const capsule = request.capsule || defaults.capsule;
+  if (capsule) return settled(request, memory, defaults, capsule);
+  return capsuleOfParent(deps, tenantId, memory).then((found) => settled(request, memory, defaults, found));
+}
+
+function settled(
+  request: ContextRequest,
+  memory: SessionMemory,
+  defaults: SessionDefaults,
+  capsule: string | undefined,
+): SettledRequest {
   const role = given(request.role) ?? defaults.role ?? AgentRole.UNIFIED;
   const task = request.task || (role === AgentRole.WORKER ? (memory.task ?? "") : "");
   if (role === AgentRole.WORKER && task === "")
@@ -35,7 +47,6 @@ export async function settleRequest(
       "context.task",
       "is required: a worker needs a task, and the session has none",
     );
-  const capsule = request.capsule || defaults.capsule || (await capsuleOfParent(deps, tenantId, memory));
   if (!capsule)
     throw QuireError.field(
       "INVALID_FIELD",

@@ -18,6 +18,7 @@ import { emptyMessage, type Message, MessageRole, textPart } from "../../domain/
 import { objectId } from "../../domain/object-id.js";
 import { fill, type PromptTexts } from "../../domain/prompt-texts.js";
 import { shortKey } from "../../domain/short-key.js";
+import type { Soon } from "../../domain/soon.js";
 import {
   type CountedTokens,
   countedTokens,
@@ -153,21 +154,36 @@ export interface SystemStage {
 }
 
 /** The system prompt, section by section. Nothing in it changes from turn to turn by itself: no time, no model, no platform. */
-export async function buildSystem(
+export function buildSystem(
   deps: SystemDeps,
   resolved: SystemInput,
   plan: ContextPlan,
   tools: ToolsStage,
   ahead: Ahead = nothingAhead,
-): Promise<SystemStage> {
-  const { made } = deps.systemCache;
+): Soon<SystemStage> {
   const key = objectsKey(deps, resolved, tools, ahead);
-  let whole = made.get(key)?.stage;
-  if (!whole) {
-    whole = await wholeSystem(deps, resolved, tools, ahead);
-    made.set(key, { stage: whole });
-  }
-  if (!isStrictTruncate(resolved) || whole.tokens <= plan.lanes.system) return whole;
+  const known = deps.systemCache.made.get(key)?.stage;
+  return known && isFitting(resolved, plan, known)
+    ? known
+    : fittingSystem(deps, resolved, plan, tools, ahead, key, known);
+}
+
+function isFitting(resolved: SystemInput, plan: ContextPlan, { tokens }: SystemStage): boolean {
+  return !isStrictTruncate(resolved) || tokens <= plan.lanes.system;
+}
+
+async function fittingSystem(
+  deps: SystemDeps,
+  resolved: SystemInput,
+  plan: ContextPlan,
+  tools: ToolsStage,
+  ahead: Ahead,
+  key: string,
+  known: SystemStage | undefined,
+): Promise<SystemStage> {
+  const whole = known ?? (await wholeSystem(deps, resolved, tools, ahead));
+  if (!known) deps.systemCache.made.set(key, { stage: whole });
+  if (isFitting(resolved, plan, whole)) return whole;
   if (ahead.examples.length > 0) return buildSystem(deps, resolved, plan, tools, { ...ahead, examples: [] });
   const counted = await countedPrompt(deps, resolved, tools, whole.inputs, ahead);
   return truncated(deps, resolved, plan, counted, whole.inputs);

@@ -11,6 +11,7 @@ import { sha256 } from "../../domain/hash.js";
 import { megabyte, parsedJsonBytes, textBytes } from "../../domain/memory-size.js";
 import { objectId } from "../../domain/object-id.js";
 import { shortKey } from "../../domain/short-key.js";
+import type { Soon } from "../../domain/soon.js";
 import { type ModelTokens, minus, sumOf } from "../../domain/token-units.js";
 import { wireBytes } from "../../domain/wire-bytes.js";
 import { type Tool, ToolKind, type ToolRule } from "../../domain/workspace.js";
@@ -74,11 +75,7 @@ function stageBytes({ tools, rules, wire, candidates }: ToolsStage): number {
 }
 
 /** The tools that remain after capabilities, permissions and role; each that does not is in the receipt with the rule that took it. */
-export async function selectTools(
-  deps: ToolsDeps,
-  resolved: ToolsInput,
-  plan: ContextPlan,
-): Promise<ToolsStage> {
+export function selectTools(deps: ToolsDeps, resolved: ToolsInput, plan: ContextPlan): Soon<ToolsStage> {
   const { selections, keys } = deps.toolsCache;
   const told = toldBy(resolved, plan);
   const objects = `${objectId(resolved.toolset)}/${objectId(resolved.capsule)}/${told}`;
@@ -87,10 +84,17 @@ export async function selectTools(
     key = selectionKey(resolved, told);
     keys.set(objects, { key });
   }
-  const known = selections.get(key);
-  if (known) return known;
+  return selections.get(key) ?? keepSelection(deps, resolved, plan, key);
+}
+
+async function keepSelection(
+  deps: ToolsDeps,
+  resolved: ToolsInput,
+  plan: ContextPlan,
+  key: string,
+): Promise<ToolsStage> {
   const selected = await select(deps, resolved, plan);
-  selections.set(key, selected);
+  deps.toolsCache.selections.set(key, selected);
   return selected;
 }
 

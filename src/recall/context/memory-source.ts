@@ -1,5 +1,6 @@
 import { AgentRole } from "../../domain/agent-role.js";
 import { ActorKind, OwnerKind } from "../../domain/memory.js";
+import type { Soon } from "../../domain/soon.js";
 import { SourcePosition } from "../../domain/source.js";
 import { mostTokens, plainRules, type SourceRules } from "../../sources/rules.js";
 import type {
@@ -165,6 +166,8 @@ function roomFor(view: SourceView, rules: SourceRules, sent: readonly string[]):
   );
 }
 
+const none: readonly OfferedSource[] = [];
+
 /** Offers recall where there is something to recall: entries of the agent, or turns of the session that a summary stands for. */
 export class MemoryProvider implements SourceOffer {
   readonly offered: readonly OfferedSource[];
@@ -175,14 +178,17 @@ export class MemoryProvider implements SourceOffer {
     this.offered = [{ source: this.source, defaults: memoryRules }];
   }
 
-  async active(
+  active(
     tenantId: string,
     agent: string,
     _rulesOf: unknown,
     { holdsCompactions, foldedTokens }: AskingSession,
-  ): Promise<readonly OfferedSource[]> {
-    const kept = agent === "" ? 0 : await this.deps.store.archivalTokens(tenantId, agent);
-    if (kept === 0 && !holdsCompactions) return [];
-    return [{ source: this.source, defaults: memoryRules, knownTokens: kept + foldedTokens }];
+  ): Soon<readonly OfferedSource[]> {
+    const found = agent === "" ? 0 : this.deps.store.archivalTokens(tenantId, agent);
+    const offer = (kept: number): readonly OfferedSource[] =>
+      kept === 0 && !holdsCompactions
+        ? none
+        : [{ source: this.source, defaults: memoryRules, knownTokens: kept + foldedTokens }];
+    return found instanceof Promise ? found.then(offer) : offer(found);
   }
 }

@@ -11,7 +11,7 @@ import { type Service, service } from "../service.js";
 export function capsuleService(capsules: CapsuleDeps): Service<CapsuleServiceDefinition> {
   return service(CapsuleServiceDefinition, {
     putCapsule: (request, { key }) => putCapsule(capsules, key, { ...request, body: request.body! }),
-    getCapsule: ({ name, version }, { tenantId }) => capsules.reader.resolve(tenantId, name, version),
+    getCapsule: async ({ name, version }, { tenantId }) => capsules.reader.resolve(tenantId, name, version),
     listCapsules: (request, { tenantId }) => listCapsules(capsules, tenantId, paged(request)),
     deleteCapsule: ({ name }, { key }) => deleteCapsule(capsules, key, name),
     listCapsuleVersions: (request, { tenantId }) => listCapsuleVersions(capsules, tenantId, paged(request)),

@@ -1,21 +1,32 @@
+import type { Soon } from "../../domain/soon.js";
 import type { Database } from "../database.js";
+import type { RememberedRead } from "../remembered-reads.js";
 import { asBuffer, type SqlRow, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
 import { CapsuleTransaction } from "./capsule-transaction.js";
 import { type CapsuleSummary, type StoredCapsule, summaryShape } from "./rows.js";
 
+export interface CapsuleHead {
+  readonly id: string;
+  readonly latestVersion: number;
+}
+
 /** Capsules as they are stored. */
 export class CapsuleStore {
-  constructor(private readonly database: Database) {}
+  private readonly heads: RememberedRead<CapsuleHead | undefined>;
+
+  constructor(private readonly database: Database) {
+    this.heads = database.remember({
+      tables: ["capsules"],
+      text: selectHead,
+      read: ([row]) => row && { id: row[0] as string, latestVersion: Number(row[1]) },
+    });
+  }
 
   /** Which capsule has a name now, and its latest version. */
-  async findHead(
-    tenantId: string,
-    name: string,
-  ): Promise<{ readonly id: string; readonly latestVersion: number } | undefined> {
-    const [row] = await this.query(selectHead, [tenantId, name]);
-    return row && { id: row[0] as string, latestVersion: Number(row[1]) };
+  findHead(tenantId: string, name: string): Soon<CapsuleHead | undefined> {
+    return this.heads(tenantId, name);
   }
 
   async findVersion(tenantId: string, id: string, version: number): Promise<StoredCapsule | undefined> {

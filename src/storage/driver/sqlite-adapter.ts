@@ -23,6 +23,7 @@ import {
   sqliteDefaults,
 } from "./sqlite-options.js";
 import { adapterName, SqliteTransaction } from "./sqlite-transaction.js";
+import type { TableVersions } from "./table-versions.js";
 
 /**
  * All that connect through one factory (the Prisma client, and code that calls the adapter itself) share one
@@ -120,6 +121,20 @@ export class SqliteAdapter implements SqlDriverAdapter {
       throw adapterError(error);
     } finally {
       this.gate.leave();
+    }
+  }
+
+  /** What was written on this connection, table by table. */
+  get versions(): TableVersions {
+    return this.connection.versions;
+  }
+
+  /** Changes when another connection has committed something. Undefined where that cannot be said now. */
+  othersMark(): number | undefined {
+    try {
+      return this.connection.othersMark();
+    } catch (error) {
+      throw adapterError(error);
     }
   }
 

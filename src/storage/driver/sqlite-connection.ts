@@ -1,10 +1,11 @@
 import { DriverAdapterError, type SqlQuery, type SqlResultSet } from "@prisma/driver-adapter-utils";
 import type { Caches } from "../../domain/caches.js";
-import type { Database, SqlValue } from "./database-sync.js";
+import type { Database, SqlValue, Statement } from "./database-sync.js";
 import { bindable } from "./sqlite-args.js";
 import { columnTypes, convertRows } from "./sqlite-columns.js";
-import { isOutOfRange } from "./sqlite-errors.js";
+import { isBusy, isOutOfRange } from "./sqlite-errors.js";
 import { describe, type PreparedStatement, readBigInts, StatementCache } from "./statement-cache.js";
+import { anyTable, TableVersions } from "./table-versions.js";
 
 /** The statement, in the form that the driver interface asks for. */
 export function statement(sql: string): SqlQuery {
@@ -15,9 +16,12 @@ type Synchronous = "FULL" | "NORMAL";
 
 /** One open database. Calls are synchronous and throw what the driver throws. */
 export class SqliteConnection {
+  /** What was written on this connection, committed or not. */
+  readonly versions = new TableVersions();
   private readonly statements: StatementCache;
   private level: Synchronous;
   private isClosed = false;
+  private dataVersion: Statement | undefined;
 
   constructor(
     private readonly database: Database,
@@ -37,6 +41,7 @@ export class SqliteConnection {
   query(query: SqlQuery): SqlResultSet {
     const prepared = this.prepare(query.sql);
     if (!prepared.repeatable) this.setLevel(this.synchronous);
+    if (prepared.writes !== undefined) this.versions.wrote(prepared.writes);
     const args = bindable(query);
     let columns = prepared.columns ?? describe(prepared);
     if (columns.names.length === 0) {
@@ -80,9 +85,23 @@ export class SqliteConnection {
     }
   }
 
+  /** Changes when another connection has committed something. Undefined where that cannot be said now. */
+  othersMark(): number | undefined {
+    const database = this.requireOpen();
+    this.dataVersion ??= database.prepare("PRAGMA data_version");
+    try {
+      const [row] = this.dataVersion.all() as { readonly data_version: number }[];
+      return row!.data_version;
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
+  }
+
   script(sql: string): void {
     this.requireOpen();
     this.setLevel(this.synchronous);
+    this.versions.wrote(anyTable);
     this.database.exec(sql);
     this.statements.clear();
   }
@@ -102,10 +121,12 @@ export class SqliteConnection {
     if (this.isClosed) return;
     this.isClosed = true;
     this.statements.clear();
+    this.dataVersion?.close?.();
     this.database.close();
   }
 
   private runPrepared(prepared: PreparedStatement, args: readonly SqlValue[]): number {
+    if (prepared.writes !== undefined) this.versions.wrote(prepared.writes);
     const { changes } = prepared.statement.run(...args);
     if (prepared.changesSchema) this.statements.clear();
     return prepared.countsChanges ? Number(changes) : 0;

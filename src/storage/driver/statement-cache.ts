@@ -5,6 +5,7 @@ import { megabyte, textBytes } from "../../domain/memory-size.js";
 import type { Database, Statement } from "./database-sync.js";
 import { hasSecondStatement, leadingWord } from "./sql-text.js";
 import { declaredType } from "./sqlite-columns.js";
+import { writtenTable } from "./table-versions.js";
 
 export interface ResultColumns {
   readonly names: readonly string[];
@@ -20,6 +21,8 @@ export interface PreparedStatement {
   readonly changesSchema: boolean;
   /** Whether running it once more does no harm. */
   readonly repeatable: boolean;
+  /** The table that it writes to, if it writes. */
+  readonly writes: string | undefined;
   /** Asked for with the first query, since the driver takes longer to answer than to prepare. */
   columns: ResultColumns | undefined;
   /** Whether integers are read as bigint: exact, and told apart from floats, but slower. */
@@ -66,6 +69,7 @@ export class StatementCache {
       countsChanges,
       changesSchema: !countsChanges && !plain.has(word),
       repeatable: word === "select" || word === "values",
+      writes: writtenTable(sql),
       columns: undefined,
       bigints: false,
     };

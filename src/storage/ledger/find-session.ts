@@ -1,4 +1,5 @@
-import type { Dialect, Sql, SqlRow } from "../sql.js";
+import type { Soon } from "../../domain/soon.js";
+import type { Dialect, SelectRows, SqlRow } from "../sql.js";
 
 /** How a session, `s`, is found by a name: by its label, else by its id, else by an alias. */
 const conditions = [
@@ -13,15 +14,18 @@ export function sessionLookups(select: string): readonly string[] {
 }
 
 /** The first row that one of the lookups finds. */
-export async function findSessionRow(
-  sql: Sql,
+export function findSessionRow(
+  select: SelectRows,
   lookups: readonly string[],
   tenantId: string,
   name: string,
-): Promise<SqlRow | undefined> {
-  for (const lookup of lookups) {
-    const [row] = await sql.query(lookup, [tenantId, name]);
-    if (row) return row;
+  from = 0,
+): Soon<SqlRow | undefined> {
+  for (let at = from; at < lookups.length; at++) {
+    const found = select(lookups[at]!, [tenantId, name]);
+    if (found instanceof Promise)
+      return found.then(([row]) => row ?? findSessionRow(select, lookups, tenantId, name, at + 1));
+    if (found[0]) return found[0];
   }
   return undefined;
 }

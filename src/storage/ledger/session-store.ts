@@ -45,8 +45,10 @@ export class SessionStore {
 
   /** By label, then by id, then by alias. */
   async find(tenantId: string, name: string): Promise<StoredSession | undefined> {
-    const { sqlReader: sql, dialect } = this.database;
-    const found = await this.reading(() => findSessionRow(sql, namedLookups[dialect], tenantId, name));
+    const { select, dialect } = this.database;
+    const found = await this.reading(async () =>
+      findSessionRow(select, namedLookups[dialect], tenantId, name),
+    );
     return found && storedSession(found);
   }
 
@@ -120,7 +122,7 @@ export class SessionStore {
       if (sql.dialect === "postgresql") await sql.execute(takeErasureLock, [tenantId]);
     };
     return idempotentSqlWrite(this.database, key, createdUs, lock, async (sql) => {
-      const found = await findSessionRow(sql, plainLookups, tenantId, name);
+      const found = await findSessionRow((text, args) => sql.query(text, args), plainLookups, tenantId, name);
       if (!found) throw sessionNotFound(name);
       const session = sessionShape.read(found)!;
       const { maxSubAgents } = erasing;

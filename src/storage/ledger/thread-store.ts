@@ -1,6 +1,7 @@
 import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
 import { megabyte, ownBytes, textBytes } from "../../domain/memory-size.js";
+import type { Soon } from "../../domain/soon.js";
 import type { StoredTurn } from "../../domain/stored-turn.js";
 import type { Database } from "../database.js";
 import { inSlices } from "../in-slices.js";
@@ -101,30 +102,22 @@ export class ThreadStore {
     tenantId: string,
     name: string,
   ): Promise<{ readonly session: SessionHead; readonly epoch: number } | undefined> {
-    const row = await this.reading(() =>
-      findSessionRow(this.database.sqlReader, headLookups, tenantId, name),
-    );
+    const row = await this.reading(() => findSessionRow(this.database.select, headLookups, tenantId, name));
     return row && { session: sessionHeadShape.read(row)!, epoch: epochOf(row) };
   }
 
   /** The same with the turn at the head, which is missing in a session without turns. */
-  async findThread(tenantId: string, name: string): Promise<FoundThread | undefined> {
-    const row = await this.reading(() =>
-      findSessionRow(this.database.sqlReader, threadLookups, tenantId, name),
-    );
-    return (
-      row && {
-        session: sessionHeadShape.read(row)!,
-        epoch: epochOf(row),
-        head: parentShape.read(row, epochColumn + 1),
-        memory: sessionMemoryShape.read(row, memoryColumn)!,
-        holds: {
-          compactions: row[holdsColumn] === 1,
-          pins: row[holdsColumn + 1] === 1,
-          subAgents: row[holdsColumn + 2] === 1,
-        },
-      }
-    );
+  findThread(tenantId: string, name: string): Soon<FoundThread | undefined> {
+    try {
+      const row = findSessionRow(this.database.select, threadLookups, tenantId, name);
+      if (!(row instanceof Promise)) return row && readThread(row);
+      return this.reading(async () => {
+        const found = await row;
+        return found && readThread(found);
+      });
+    } catch (error) {
+      throw asStorageError(error);
+    }
   }
 
   async epoch(tenantId: string): Promise<number> {
@@ -204,18 +197,29 @@ export class ThreadStore {
   }
 
   /** The runs that make up a thread after a depth, the oldest first. */
-  async segments(tenantId: string, head: ThreadPosition, afterDepth = 0): Promise<ThreadSegment[]> {
-    const segments: ThreadSegment[] = [];
-    let branchId: string | null = head.branchId;
-    let toDepth = head.depth;
-    while (branchId !== null && toDepth > afterDepth) {
+  segments(tenantId: string, head: ThreadPosition, afterDepth = 0): Soon<ThreadSegment[]> {
+    return (
+      segmentsBy(head, afterDepth, (branchId) => this.links.get(linkKey(tenantId, branchId))) ??
+      this.readSegments(tenantId, head, afterDepth)
+    );
+  }
+
+  private async readSegments(
+    tenantId: string,
+    head: ThreadPosition,
+    afterDepth: number,
+  ): Promise<ThreadSegment[]> {
+    const links = new Map<string, BranchLink>();
+    for (
+      let branchId: string | null = head.branchId, toDepth = head.depth;
+      branchId !== null && toDepth > afterDepth;
+    ) {
       const link: BranchLink = await this.link(tenantId, branchId);
-      const fromDepth = Math.max(link.forkDepth, afterDepth) + 1;
-      if (fromDepth <= toDepth) segments.push({ branchId, fromDepth, toDepth });
+      links.set(branchId, link);
       toDepth = Math.min(toDepth, link.forkDepth);
       branchId = link.parentBranchId;
     }
-    return segments.reverse();
+    return segmentsBy(head, afterDepth, (branchId) => links.get(branchId))!;
   }
 
   /** The messages of a run of turns, the oldest first. */
@@ -291,7 +295,7 @@ export class ThreadStore {
   }
 
   private async link(tenantId: string, branchId: string): Promise<BranchLink> {
-    const key = `${tenantId}/${branchId}`;
+    const key = linkKey(tenantId, branchId);
     const known = this.links.get(key);
     if (known) return known;
     const [row] = await this.query(
@@ -310,13 +314,37 @@ export class ThreadStore {
     return this.reading(() => this.database.sqlReader.query(text, args));
   }
 
-  private async reading<T>(work: () => Promise<T>): Promise<T> {
+  private async reading<T>(work: () => Soon<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       throw asStorageError(error);
     }
   }
+}
+
+function linkKey(tenantId: string, branchId: string): string {
+  return `${tenantId}/${branchId}`;
+}
+
+/** Undefined where a branch's origin is not known. */
+function segmentsBy(
+  head: ThreadPosition,
+  afterDepth: number,
+  linkOf: (branchId: string) => BranchLink | undefined,
+): ThreadSegment[] | undefined {
+  const segments: ThreadSegment[] = [];
+  let branchId: string | null = head.branchId;
+  let toDepth = head.depth;
+  while (branchId !== null && toDepth > afterDepth) {
+    const link = linkOf(branchId);
+    if (!link) return undefined;
+    const fromDepth = Math.max(link.forkDepth, afterDepth) + 1;
+    if (fromDepth <= toDepth) segments.push({ branchId, fromDepth, toDepth });
+    toDepth = Math.min(toDepth, link.forkDepth);
+    branchId = link.parentBranchId;
+  }
+  return segments.reverse();
 }
 
 /** The calls of so many turns are read at once: SQLite answers in this thread. */
@@ -343,6 +371,20 @@ const selectPin = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_
 const selectPins = `SELECT ${pinShape.columnList} FROM context_pins WHERE tenant_id = ? AND session_id = ? ORDER BY pinned_us DESC LIMIT ?`;
 const selectSegment =
   "SELECT turn_id, depth, index_json, wire FROM messages WHERE tenant_id = ? AND branch_id = ? AND depth BETWEEN ? AND ? ORDER BY depth, first_index";
+
+function readThread(row: SqlRow): FoundThread {
+  return {
+    session: sessionHeadShape.read(row)!,
+    epoch: epochOf(row),
+    head: parentShape.read(row, epochColumn + 1),
+    memory: sessionMemoryShape.read(row, memoryColumn)!,
+    holds: {
+      compactions: row[holdsColumn] === 1,
+      pins: row[holdsColumn + 1] === 1,
+      subAgents: row[holdsColumn + 2] === 1,
+    },
+  };
+}
 
 function epochOf(row: SqlRow): number {
   return Number(row[epochColumn] ?? 0);

@@ -1,4 +1,6 @@
+import type { Soon } from "../../domain/soon.js";
 import type { Database } from "../database.js";
+import type { RememberedRead } from "../remembered-reads.js";
 import { asBigInt, asBuffer, list, type SqlRow, type SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import type { RevisionRow } from "./rows.js";
@@ -37,22 +39,30 @@ const columns = "b.id, b.owner_kind, b.owner_name, b.label, b.type, b.pinned, b.
 
 /** The blocks of an agent, for its contexts: hand-written, because every assembly asks. */
 export class AgentBlocks {
-  constructor(private readonly database: Database) {}
+  private readonly inPrompt: RememberedRead<readonly AgentBlockRow[]>;
+  private readonly newest: RememberedRead<NewestChange>;
+
+  constructor(private readonly database: Database) {
+    this.inPrompt = database.remember({
+      tables: ["memory_blocks", "memory_shares"],
+      text: selectBlocks(0),
+      read: readRows,
+    });
+    this.newest = database.remember({
+      tables: ["memory_blocks", "memory_shares"],
+      text: selectNewest,
+      read: ([row]) => ({
+        ownUs: row![0] === null ? 0n : asBigInt(row![0]),
+        hasShares: Number(row![1]) === 1,
+      }),
+    });
+  }
 
   /** The blocks in the system prompt, and those of these labels: the agent's own first, then those shared with it, each in order. */
-  async find(tenantId: string, agent: string, labels: readonly string[]): Promise<AgentBlockRow[]> {
-    const named = labels.length > 0 ? ` OR b.label IN (${list(labels.length)})` : "";
-    const wanted = `(b.type = 'BLOCK_TYPE_CORE' OR (b.type = 'BLOCK_TYPE_WORKING' AND b.pinned)${named})`;
-    const rows = await this.query(
-      `SELECT ${columns}, NULL AS share FROM memory_blocks b
-       WHERE b.tenant_id = ? AND b.owner_kind = 'OWNER_KIND_AGENT' AND b.owner_name = ? AND ${wanted}
-       UNION ALL
-       SELECT ${columns}, s.permission AS share FROM memory_shares s
-       JOIN memory_blocks b ON b.tenant_id = s.tenant_id AND b.id = s.block_id
-       WHERE s.tenant_id = ? AND s.agent = ? AND ${wanted}`,
-      [tenantId, agent, ...labels, tenantId, agent, ...labels],
-    );
-    return rows.map(readRow).sort(byPlace);
+  find(tenantId: string, agent: string, labels: readonly string[]): Soon<readonly AgentBlockRow[]> {
+    if (labels.length === 0) return this.inPrompt(tenantId, agent, tenantId, agent);
+    const args = [tenantId, agent, ...labels, tenantId, agent, ...labels];
+    return this.query(selectBlocks(labels.length), args).then(readRows);
   }
 
   /** What is in these blocks, by their ids. */
@@ -82,6 +92,13 @@ export class AgentBlocks {
     );
   }
 
+  /** False where no block of an agent, shared ones included, changed after a time; true where some may have. */
+  mayHaveChanged(tenantId: string, agent: string, sinceUs: bigint): Soon<boolean> {
+    const newest = this.newest(tenantId, agent, tenantId, agent);
+    const isSince = ({ ownUs, hasShares }: NewestChange) => ownUs > sinceUs || hasShares;
+    return newest instanceof Promise ? newest.then(isSince) : isSince(newest);
+  }
+
   /** Which blocks of an agent, shared ones included, changed after a time; of many, the newest changes. */
   async changedSince(
     tenantId: string,
@@ -89,13 +106,6 @@ export class AgentBlocks {
     sinceUs: bigint,
     limit: number,
   ): Promise<ChangedBlockRow[]> {
-    // Most agents have none, and every assembly asks: that is seen in two indexes.
-    const some = await this.query(
-      `SELECT 1 WHERE EXISTS (SELECT 1 FROM memory_blocks WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT'
-       AND owner_name = ? AND updated_us > ?) OR EXISTS (SELECT 1 FROM memory_shares WHERE tenant_id = ? AND agent = ?)`,
-      [tenantId, agent, sinceUs, tenantId, agent],
-    );
-    if (some.length === 0) return [];
     const changed = "b.id, b.owner_kind, b.owner_name, b.label, b.revision";
     // A shared block's time is read from its newest revision: in its own row it stands behind the whole document.
     const rows = await this.query(
@@ -149,6 +159,30 @@ export class AgentBlocks {
       throw asStorageError(error);
     }
   }
+}
+
+function selectBlocks(labels: number): string {
+  const named = labels > 0 ? ` OR b.label IN (${list(labels)})` : "";
+  const wanted = `(b.type = 'BLOCK_TYPE_CORE' OR (b.type = 'BLOCK_TYPE_WORKING' AND b.pinned)${named})`;
+  return `SELECT ${columns}, NULL AS share FROM memory_blocks b
+    WHERE b.tenant_id = ? AND b.owner_kind = 'OWNER_KIND_AGENT' AND b.owner_name = ? AND ${wanted}
+    UNION ALL
+    SELECT ${columns}, s.permission AS share FROM memory_shares s
+    JOIN memory_blocks b ON b.tenant_id = s.tenant_id AND b.id = s.block_id
+    WHERE s.tenant_id = ? AND s.agent = ? AND ${wanted}`;
+}
+
+/** When an agent's own blocks last changed, and whether any are shared with it. Both are seen in indexes: most agents have none, and every assembly asks. */
+interface NewestChange {
+  readonly ownUs: bigint;
+  readonly hasShares: boolean;
+}
+
+const selectNewest = `SELECT (SELECT MAX(updated_us) FROM memory_blocks WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT'
+  AND owner_name = ?), CASE WHEN EXISTS (SELECT 1 FROM memory_shares WHERE tenant_id = ? AND agent = ?) THEN 1 ELSE 0 END`;
+
+function readRows(rows: readonly SqlRow[]): readonly AgentBlockRow[] {
+  return rows.map(readRow).sort(byPlace);
 }
 
 function readRow(row: SqlRow): AgentBlockRow {

@@ -1,4 +1,6 @@
+import type { Soon } from "../../domain/soon.js";
 import type { Database } from "../database.js";
+import type { RememberedRead } from "../remembered-reads.js";
 import { asBuffer, list, type Sql, type SqlRow, type SqlValue } from "../sql.js";
 import { asStorageError, isRaceLost, raceRetries } from "../storage-error.js";
 import { EmbeddingJobs } from "./embedding-jobs.js";
@@ -57,11 +59,20 @@ const textTables = [
 
 /** Search documents, as they are stored. */
 export class SearchStore {
+  private readonly archives: RememberedRead<number>;
+
   constructor(
     private readonly database: Database,
     /** Whether documents are to get vectors. */
     private readonly wantsVectors = false,
-  ) {}
+  ) {
+    this.archives = database.remember({
+      tables: ["archival_entries"],
+      text: `SELECT SUM(o200k_tokens) FROM (SELECT o200k_tokens FROM archival_entries
+        WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 256) AS entries`,
+      read: ([row]) => Number(row?.[0] ?? 0),
+    });
+  }
 
   /** Some of what waits to be indexed, of one tenant or of all. */
   async pending(tenantId: string | undefined, limit: number): Promise<Pending[]> {
@@ -299,13 +310,8 @@ export class SearchStore {
   }
 
   /** What an agent's archive costs; of a large one, what some of it does. */
-  async archivalTokens(tenantId: string, agent: string): Promise<number> {
-    const [row] = await this.query(
-      `SELECT SUM(o200k_tokens) FROM (SELECT o200k_tokens FROM archival_entries
-       WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT' AND owner_name = ? LIMIT 256) AS entries`,
-      [tenantId, agent],
-    );
-    return Number(row?.[0] ?? 0);
+  archivalTokens(tenantId: string, agent: string): Soon<number> {
+    return this.archives(tenantId, agent);
   }
 
   /** Turns by where they stand; those that are not there are missing. */

@@ -1,4 +1,6 @@
+import type { Soon } from "../../domain/soon.js";
 import type { Database, PrismaTransaction } from "../database.js";
+import type { RememberedRead } from "../remembered-reads.js";
 import { list, type Sql, type SqlRow } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
@@ -16,16 +18,20 @@ import { SourceTransaction } from "./source-transaction.js";
 
 /** What sources know, as it is stored. */
 export class SourceStore {
-  constructor(private readonly database: Database) {}
+  private readonly marked: RememberedRead<readonly SourceMark[]>;
 
-  /** One cheap read: what there is for an agent. Every assembly asks. */
-  async marks(tenantId: string, agent: string): Promise<readonly SourceMark[]> {
-    const rows = await this.reading(() => this.database.sqlReader.query(selectMarks, [tenantId, agent]));
-    return rows.map((row) => ({
-      agent: row[0] as string,
-      kind: row[1] as string,
-      revision: Number(row[2]),
-    }));
+  constructor(private readonly database: Database) {
+    this.marked = database.remember({
+      tables: ["source_marks"],
+      text: selectMarks,
+      read: (rows) =>
+        rows.map((row) => ({ agent: row[0] as string, kind: row[1] as string, revision: Number(row[2]) })),
+    });
+  }
+
+  /** One cheap read at most: what there is for an agent. Every assembly asks. */
+  marks(tenantId: string, agent: string): Soon<readonly SourceMark[]> {
+    return this.marked(tenantId, agent);
   }
 
   /** All items of some kinds that an agent knows by itself, and that every agent knows, by kind and key. */

@@ -1,7 +1,9 @@
+import type { Soon } from "../../domain/soon.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { Database, PrismaTransaction } from "../database.js";
 import { groupBy } from "../group-by.js";
 import { inSlices } from "../in-slices.js";
+import type { RememberedRead } from "../remembered-reads.js";
 import { asStorageError } from "../storage-error.js";
 import { idempotentWrite, type WriteKey } from "../stored-answers.js";
 import { readContents } from "./content-store.js";
@@ -12,12 +14,19 @@ const steadyAttempts = 5;
 
 /** Workspaces as they are stored. */
 export class WorkspaceStore {
-  constructor(private readonly database: Database) {}
+  private readonly places: RememberedRead<WorkspacePlace | undefined>;
 
-  /** One cheap read: which workspace has the name, and what state it is in. */
-  async locate(tenantId: string, name: string): Promise<WorkspacePlace | undefined> {
-    const [row] = await this.reading(() => this.database.sqlReader.query(selectPlace, [tenantId, name]));
-    return row && { id: row[0] as string, revision: Number(row[1]) };
+  constructor(private readonly database: Database) {
+    this.places = database.remember({
+      tables: ["workspaces"],
+      text: selectPlace,
+      read: ([row]) => row && { id: row[0] as string, revision: Number(row[1]) },
+    });
+  }
+
+  /** One cheap read at most: which workspace has the name, and what state it is in. */
+  locate(tenantId: string, name: string): Soon<WorkspacePlace | undefined> {
+    return this.places(tenantId, name);
   }
 
   async require(tenantId: string, name: string): Promise<WorkspacePlace> {
