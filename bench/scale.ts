@@ -222,6 +222,12 @@ async function maintain(name: (what: string) => string, serving: Serving): Promi
       holds: stall.ownMs <= longestStallMs,
       note: "at most",
     },
+    {
+      figure: name(`${what}: longest stall at work on a CPU`),
+      value: stall.workMs,
+      unit: "ms",
+      note: "the rest is a wait for the disk, or for a machine that others share",
+    },
     { figure: name(`${what}: p99 of an append meanwhile`), value: appendP99Ms, unit: "ms" },
     { figure: name(`${what}: rows or turns that went`), value: count, unit: "in all" },
     { figure: name(`${what}: time`), value: totalMs / 1_000, unit: "s" },

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { compiledModule } from "../../src/config/package-root.js";
 import type { Tally } from "./caller.js";
-import type { Stall } from "./stalls.js";
+import { noStall, type Stall } from "./stalls.js";
 
 /** A process of the benchmark. It is asked by messages, and may end or fall silent at any time. */
 export class Child {
@@ -13,7 +13,7 @@ export class Child {
   private readonly received: unknown[] = [];
   private readonly exited: Promise<unknown>;
   private arrived: () => void = () => undefined;
-  private longest: Stall = { ms: 0, ownMs: 0 };
+  private longest = noStall;
   private heardAt = performance.now();
   private heardCpuMs = 0;
 
@@ -64,12 +64,17 @@ export class Child {
     const silentMs = this.isUp ? performance.now() - this.heardAt : 0;
     if (silentMs < Math.max(1_000, this.longest.ms)) return this.longest;
     const ownMs = Math.min(silentMs, this.cpuMs - this.heardCpuMs);
-    return { ms: silentMs, ownMs: Math.max(ownMs, this.longest.ownMs) };
+    const { longest } = this;
+    return {
+      ms: silentMs,
+      ownMs: Math.max(ownMs, longest.ownMs),
+      workMs: Math.max(ownMs, longest.workMs),
+    };
   }
 
   resetStall(): void {
     this.tell("reset");
-    this.longest = { ms: 0, ownMs: 0 };
+    this.longest = noStall;
   }
 
   /** A line of its status, in MB: "VmRSS" is what it holds now, "VmHWM" the most that it ever did. */
