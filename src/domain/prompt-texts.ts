@@ -259,6 +259,7 @@ Write plain text in the language of the conversation, in short paragraphs or lis
   "extract-still-used": "Still in use:",
   "extract-asked": "Kept as asked:",
   "extract-asked-left-out": "(and {{count}} more that did not fit)",
+  "extract-request": "The request that is being worked on:",
   "extract-tasks": "Tasks:",
   "extract-task-open": "[ ] {{task}}",
   "extract-task-done": "[x] {{task}}",

@@ -16,6 +16,7 @@ const names = [
   "extract-no-answer",
   "extract-asked",
   "extract-asked-left-out",
+  "extract-request",
   "extract-tasks",
   "extract-task-open",
   "extract-task-done",
@@ -48,6 +49,7 @@ export function headingsOf(words: SummaryWords): Readonly<Record<Group, string>>
 /** The headings of the state of the work that a summary carries on. */
 export function stateHeadingsOf(words: SummaryWords) {
   return {
+    request: words["extract-request"],
     tasks: words["extract-tasks"],
     files: words["extract-files"],
     commands: words["extract-commands"],

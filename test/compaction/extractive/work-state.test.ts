@@ -56,6 +56,29 @@ describe("the state of the work in a summary", () => {
     expect(once).toContain("[x] settle once");
   });
 
+  it("carries the request of a turn that is cut in its middle, until the turn is folded whole", () => {
+    const asked = "Rename every ledger entry to posting, but leave the archive of 2019 alone.";
+    const loop = (at: number) => [
+      calls(`call_${at}`, "read", { path: `/srv/work/ledger/part-${at}.ts` }),
+      answers(`call_${at}`, `export const part${at} = ${at};\n`.repeat(60)),
+    ];
+    const heading = defaultPromptTexts["extract-request"];
+    const options = { maxTokens: 160, kept: [turn(9, ...loop(99))] };
+    let summary = summarizeExtractively(taskOf([turn(9, says("USER", asked), ...loop(0))], options), count);
+    for (let at = 1; at <= 10; at++) {
+      expect(summary, `compaction ${at}`).toContain(`${heading}\n${asked}`);
+      const folded = taskOf([turn(9, ...loop(at))], { ...options, previousSummary: summary });
+      summary = summarizeExtractively(folded, count);
+      expect(count(summary)).toBeLessThanOrEqual(160);
+    }
+    const whole = taskOf([turn(9, ...loop(20), says("ASSISTANT", "All is renamed."))], {
+      maxTokens: 160,
+      previousSummary: summary,
+      kept: [turn(10, says("USER", "Thanks."))],
+    });
+    expect(summarizeExtractively(whole, count)).not.toContain(heading);
+  });
+
   it("is carried on as it is through ten compactions, within the budget", () => {
     let summary = once;
     for (let depth = 2; depth <= 11; depth++) {

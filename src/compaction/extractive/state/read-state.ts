@@ -55,6 +55,10 @@ class StateReader {
   read(section: Section, line: string): boolean {
     this.place++;
     switch (section) {
+      case "request":
+        if (this.state.request !== "") return false;
+        this.state.request = line;
+        return true;
       case "tasks":
         return this.readTask(line);
       case "files":

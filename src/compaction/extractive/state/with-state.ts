@@ -1,8 +1,10 @@
+import { MessageRole } from "../../../domain/message.js";
 import { namesIn } from "../../../domain/names.js";
 import { defaultPromptTexts } from "../../../domain/prompt-texts.js";
 import { mentions } from "../../plan/identifiers.js";
 import { summaryLimit } from "../../plan/summary-limit.js";
 import type { CountTokens, FoldedTurn, SummaryTask } from "../../plan/summary-task.js";
+import { oneLine } from "../clip.js";
 import { resultText } from "../tool-lines.js";
 import { callFacts } from "./call-facts.js";
 import { readState } from "./read-state.js";
@@ -15,6 +17,8 @@ const stateShare = 0.7;
 const leastTokens = 120;
 /** Texts of kept turns that are longer may be left out of a context, so what they say counts as not shown. */
 const longestShown = 1_000;
+/** More of what a user asked is never carried. */
+const longestRequest = 8_192;
 
 /**
  * A summary in two parts: what was said, by `summarize`, and the state of the work, which is carried on from summary to summary. Where no tools
@@ -57,7 +61,11 @@ export function carriedState(task: SummaryTask, count: CountTokens): CarriedStat
   const { texts = defaultPromptTexts, previousWords = defaultPromptTexts } = task;
   const foldedTokens = task.turns.reduce((sum, { tokens }) => sum + tokens, 0);
   const state = new WorkState();
-  const others = readState(task.previousSummary, previousWords, foldedTokens, state);
+  const others = [...readState(task.previousSummary, previousWords, foldedTokens, state)];
+  const request = requestInHand(task, state.request);
+  // What was asked in a turn that is folded whole now is something that was said, like everything else.
+  if (request === "" && state.request !== "") others.push(state.request);
+  state.request = request;
   if (summaryLimit(task, count) < leastTokens || (state.isEmpty && !usesTools(task.turns))) return undefined;
   gatherWork(task, state);
   const shown = shownNames(task.kept ?? []);
@@ -65,6 +73,19 @@ export function carriedState(task: SummaryTask, count: CountTokens): CarriedStat
     previousSummary: others.join("\n"),
     write: (tokens) => writeState(state, texts, tokens, (name) => shown.has(name), count),
   };
+}
+
+/** What the user wants of the turn of which only the end is kept; the one before, where its beginning was folded earlier. */
+function requestInHand({ turns, kept }: SummaryTask, before: string): string {
+  const split = turns.at(-1);
+  if (!split || kept?.[0]?.turnId !== split.turnId) return "";
+  const words = split.messages
+    .filter(({ role }) => role === MessageRole.USER)
+    .flatMap(({ parts }) => parts)
+    .flatMap(({ content }) =>
+      content?.$case === "text" ? [content.value.text.slice(0, longestRequest)] : [],
+    );
+  return words.length > 0 ? oneLine(words.join("\n").slice(0, longestRequest)) : before;
 }
 
 function usesTools(turns: readonly FoldedTurn[]): boolean {

@@ -42,10 +42,16 @@ export class WorkState {
   /** The oldest first. */
   readonly cures: Cure[] = [];
   tasks: readonly Task[] = [];
+  /** What the user wants of a turn that is shown without its beginning; empty where every turn is shown whole or not at all. */
+  request = "";
 
   get isEmpty(): boolean {
     return (
-      this.files.size === 0 && this.commands.size === 0 && this.names.size === 0 && this.tasks.length === 0
+      this.files.size === 0 &&
+      this.commands.size === 0 &&
+      this.names.size === 0 &&
+      this.tasks.length === 0 &&
+      this.request === ""
     );
   }
 

@@ -1,11 +1,11 @@
 import { fill } from "../../../domain/prompt-texts.js";
 import type { CountTokens } from "../../plan/summary-task.js";
 import { type SummaryWords, stateHeadingsOf } from "../../plan/summary-words.js";
-import { clipChars, oneLine } from "../clip.js";
+import { clipChars, clipTokens, oneLine } from "../clip.js";
 import type { FileUse, WorkState } from "./work-state.js";
 
 /** The most of the room that each may take, before names take what is left. */
-const shares = { tasks: 0.15, files: 0.4, commands: 0.12, errors: 0.08 } as const;
+const shares = { request: 0.25, tasks: 0.15, files: 0.4, commands: 0.12, errors: 0.08 } as const;
 /** What the first line of each may take, if it is long. */
 const firstShare = 0.3;
 const mostNames = 4_000;
@@ -40,11 +40,14 @@ class StateWriter {
     private readonly count: CountTokens,
   ) {
     this.headings = stateHeadingsOf(words);
-    this.left = tokens - count(Object.values(this.headings).join("\n")) - Object.keys(this.headings).length;
+    const { request, ...others } = this.headings;
+    const headings = Object.values(state.request === "" ? others : this.headings);
+    this.left = tokens - count(headings.join("\n")) - headings.length;
   }
 
   write(): string {
     if (this.left <= 0) return "";
+    const request = this.take(this.requestLines(), shares.request);
     const tasks = this.take(this.taskLines(), shares.tasks);
     const errors = this.take(this.cureLines(), shares.errors);
     const files = this.takeFiles();
@@ -52,6 +55,7 @@ class StateWriter {
     const { inFiles, elsewhere } = this.takeNames(new Set(files));
     const fileLines = files.map((file) => this.fileLine(file, inFiles.get(file) ?? []));
     const sections = {
+      request,
       tasks,
       files: fileLines,
       commands,
@@ -76,6 +80,12 @@ class StateWriter {
       taken.push(line);
     }
     return taken;
+  }
+
+  private *requestLines(): Generator<string, void> {
+    const most = Math.floor(Math.min(this.left, this.tokens * shares.request)) - jointTokens;
+    const line = clipTokens(this.state.request, most, this.count);
+    if (line !== "") yield line;
   }
 
   private *taskLines(): Generator<string, void> {
