@@ -3,6 +3,8 @@ import { ActorKind } from "../../contract/gen/quire/v1/memory.js";
 import { SearchMode, type SearchResponse, type SearchResult } from "../../contract/gen/quire/v1/search.js";
 import { searchResponseJson } from "../../contract/proto-json.js";
 import { createLines, type Lines, labelWidth, word, wrap } from "../assemble/lines.js";
+import type { Ledger } from "../client/quire-client.js";
+import { unlessRefused } from "../client/unless-refused.js";
 import { withClient } from "../client/with-client.js";
 import { shortName } from "../memory/names.js";
 import { counted, localTime, oneLine, printable } from "../terminal/printable.js";
@@ -42,7 +44,7 @@ Scores order the results of one search; those of two searches cannot be compared
 `,
     );
   return addServerFlags(command).action((words: readonly string[], flags: SearchFlags) =>
-    withClient(flags, async ({ memory }) => {
+    withClient(flags, async ({ memory, ledger }) => {
       const answer = await memory.search({
         query: words.join(" "),
         session: flags.session ?? "",
@@ -52,9 +54,27 @@ Scores order the results of one search; those of two searches cannot be compared
       });
       if (flags.json) return printJson(terminal, searchResponseJson.toJson(answer));
       const lines = createLines(terminal);
-      for (const [at, result] of answer.results.entries()) printResult(lines, result, at);
+      const labels = await sessionLabels(ledger, answer.results);
+      for (const [at, result] of answer.results.entries()) {
+        const { sessionId } = result;
+        printResult(lines, { ...result, sessionId: labels.get(sessionId) ?? sessionId }, at);
+      }
       for (const note of notesOf(answer)) say(terminal, note);
     }),
+  );
+}
+
+/** What people call the sessions of messages; without those that are gone since. */
+async function sessionLabels(
+  ledger: Ledger,
+  results: readonly SearchResult[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(results.map(({ sessionId }) => sessionId).filter((id) => id !== ""));
+  const found = await Promise.all(
+    [...ids].map((session) => unlessRefused("SESSION_NOT_FOUND", ledger.getSession({ session }))),
+  );
+  return new Map(
+    found.flatMap((answer) => (answer?.session ? [[answer.session.id, answer.session.label]] : [])),
   );
 }
 

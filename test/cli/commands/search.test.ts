@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryCalls } from "../../memory/memory-calls.js";
 import { startTestServer, type TestServer } from "../../support/server.js";
 import { jsonLines, runCli, runCliOnScreen } from "../support/run-cli.js";
+import { seedAgent } from "../support/seed-agent.js";
 
 let server: TestServer;
 
@@ -72,5 +73,13 @@ describe("quire reindex", () => {
     const { code, err } = await runCli("reindex", "--database", `file:${server.folder}/none.db`);
     expect(code).toBe(1);
     expect(err).toContain("there is no database");
+  });
+});
+
+describe("quire search among messages", () => {
+  it("names their session by its label, and not by its id", async () => {
+    await seedAgent(server, "garden", 1);
+    const { out } = await runCli("search", "question", ...at());
+    expect(out).toMatch(/user message in garden \d{4}-/);
   });
 });
