@@ -68,7 +68,8 @@ export async function chooseCut(
     const room = { tokens: softThreshold * goal.roomTokens, messages };
     if (isWithin(resolved, current, room)) return current;
     const found = await mostWithin(deps, resolved, room, current);
-    if (found && mayFold && tokensWith(resolved, found) < leastShare * goal.targetTokens) return current;
+    const little = { tokens: leastShare * goal.targetTokens, messages: leastShare * goal.targetMessages };
+    if (found && mayFold && isWithin(resolved, found, little)) return current;
     const least = found ?? (await deps.ledger.compactions.keepingLeast(heldBy(thread)));
     if (!least || (current && keepsMore(least, current))) return current;
     return deps.ledger.compactions.held(heldBy(thread), least.id);
@@ -108,13 +109,9 @@ export async function mostWithin(
 
 /** Whether history is within a room with a cut, by what is counted with the turns. */
 function isWithin(resolved: CutInput, cut: HeldCompaction | undefined, room: CutRoom): boolean {
-  const { threadMessages } = wholeCounts(resolved);
-  const messages = Number(threadMessages - (cut?.beforeMessages ?? 0n)) + (cut ? 1 : 0);
-  return tokensWith(resolved, cut) <= room.tokens && messages <= room.messages;
-}
-
-function tokensWith(resolved: CutInput, cut: HeldCompaction | undefined): number {
-  return shownTokens(wholeCounts(resolved), cut, isClean(resolved));
+  const counts = wholeCounts(resolved);
+  const messages = Number(counts.threadMessages - (cut?.beforeMessages ?? 0n)) + (cut ? 1 : 0);
+  return shownTokens(counts, cut, isClean(resolved)) <= room.tokens && messages <= room.messages;
 }
 
 /** What the thread costs as a whole, with what is made up for calls that are open at its end. */

@@ -360,7 +360,7 @@ async function truncated(
       tokens: scaled(scale, section.tokens),
       kept: section.offset < keptBytes,
       rule: CandidateRule.LANE,
-      detail: section.offset < keptBytes && isCut(section) ? "truncated" : "",
+      detail: isCut(section) ? "truncated" : "",
     }),
   );
   const tokens = scaled(scale, await deps.counter.count(text, vocabulary));

@@ -1,6 +1,7 @@
 import { toMicroseconds } from "../../domain/clock.js";
 import { sha256 } from "../../domain/hash.js";
 import { OwnerKind } from "../../domain/memory.js";
+import { megabyte } from "../../domain/memory-size.js";
 import { MessageRole } from "../../domain/message.js";
 import type { Pending } from "../../storage/recall/pending.js";
 import type {
@@ -15,6 +16,8 @@ import { messageWords } from "../documents/message-words.js";
 import { cuesOf, speakerIn } from "../documents/text-cues.js";
 import { analyse } from "../terms/analyse.js";
 import { termHashes } from "../terms/term-hash.js";
+
+const readBytes = megabyte;
 
 type Pause = () => Promise<void> | undefined;
 type Place = Pick<DocumentDraft["row"], "refId" | "messageIndex" | "sessionId" | "branchId" | "depth">;
@@ -68,7 +71,7 @@ async function draftTurns(
 ): Promise<void> {
   if (turnIds.length === 0) return;
   const turns = new Map((await store.turns(tenantId, turnIds)).map((turn) => [turn.id, turn]));
-  for (const { turnId, firstIndex, wire } of await store.messages(tenantId, [...turns.keys()])) {
+  for await (const { turnId, firstIndex, wire } of messagesOf(store, tenantId, [...turns.keys()])) {
     const turn = turns.get(turnId)!;
     const owner: PartitionOwner = {
       kind: "message",
@@ -98,6 +101,16 @@ async function draftTurns(
       );
       await pause();
     }
+  }
+}
+
+/** The messages of turns, read together up to so many bytes: turns may be huge, and nobody waits for them. */
+async function* messagesOf(store: SearchStore, tenantId: string, turnIds: readonly string[]) {
+  const bytes = await store.messageBytes(tenantId, turnIds);
+  for (let from = 0, to = 0, sum = 0; from < turnIds.length; from = to, sum = 0) {
+    do sum += bytes.get(turnIds[to++]!) ?? 0;
+    while (to < turnIds.length && sum + (bytes.get(turnIds[to]!) ?? 0) <= readBytes);
+    yield* await store.messages(tenantId, turnIds.slice(from, to));
   }
 }
 

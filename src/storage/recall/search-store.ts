@@ -231,6 +231,18 @@ export class SearchStore {
     return findTerms(this.database.sqlReader, terms, pause);
   }
 
+  /** How many bytes the messages of turns have in wire form. */
+  async messageBytes(tenantId: string, turnIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.byIds(turnIds, (some) =>
+      this.query(
+        `SELECT turn_id, SUM(LENGTH(wire)) FROM messages WHERE tenant_id = ? AND turn_id IN (${list(some.length)})
+         GROUP BY turn_id`,
+        [tenantId, ...some],
+      ),
+    );
+    return new Map(rows.map(([turnId, bytes]) => [turnId as string, Number(bytes)]));
+  }
+
   /** The messages of turns in wire form: for each row, the turn, the index of its first message, and the bytes. */
   async messages(tenantId: string, turnIds: readonly string[]) {
     const rows = await this.byIds([...new Set(turnIds)], (some) =>
