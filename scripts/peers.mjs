@@ -66,7 +66,7 @@ writeFileSync(
   `# Beside other engines
 
 The same conversation through Quire and through other engines from npm, as each package's own users would call it: CPU for one
-assembly (median of repeated ones), and what is wrong with what comes out. \`npm run bench peers\` measures it, \`node scripts/peers.mjs\`
+assembly (median of repeated ones; the first, for which Quire summarizes what does not fit, is not among them), and what is wrong with what comes out. \`npm run bench peers\` measures it, \`node scripts/peers.mjs\`
 writes this page from what \`-- --json\` said. Measured on ${machine}${beside}.
 
 ![CPU for one assembly, by engine, length of the conversation and budget](peers.svg)
