@@ -17,15 +17,20 @@ export interface Nearest {
   readonly cosines: Float32Array;
 }
 
-/** Of those that look nearest by their signs, so many times as many as are wanted are compared. */
+/** Of those that look nearest by their signs, so many times as many as are wanted are compared, and so many at least. */
 const comparedTimes = 4;
+const leastCompared = 2_000;
 
 /** About how many numbers a scan looks at. */
 export function scanCost({ sets, query, nearest }: ScanTask): number {
-  let cost = comparedTimes * nearest * query.length;
+  let cost = comparedOf(nearest) * query.length;
   for (const { rows, typical } of sets)
     for (const { count } of rows) cost += (count * query.length) / (typical ? 8 : 1);
   return cost;
+}
+
+function comparedOf(nearest: number): number {
+  return Math.max(comparedTimes * nearest, leastCompared);
 }
 
 /** The same in a worker thread. */
@@ -50,7 +55,7 @@ export function scanVectors({ sets, query, nearest }: ScanTask): Nearest {
   for (const { rows, typical } of sets)
     if (!typical) for (const chunk of rows) for (let row = 0; row < chunk.count; row++) compare(chunk, row);
   const estimates = estimate(large, query);
-  const wanted = comparedTimes * nearest;
+  const wanted = comparedOf(nearest);
   const isAll = estimates.length <= wanted;
   const least = isAll
     ? Number.NEGATIVE_INFINITY

@@ -18,6 +18,8 @@ const firstRows = 64;
 const chunkRows = 2_048;
 /** What is typical is known from so many; fewer are all compared. */
 const typicalAfter = 1_024;
+/** The signs of shorter vectors say too little, and to compare all of them costs little. */
+const leastDimensions = 128;
 
 /** The vectors of one partition, in memory that worker threads share. */
 export class VectorSet {
@@ -57,7 +59,7 @@ export class VectorSet {
     chunk.ids[row] = documentId;
     this.placeOf.set(documentId, place);
     if (this.typical) signsOf(this.typical, chunk, row);
-    else if (this.placeOf.size >= typicalAfter) this.learn();
+    else if (this.dimensions >= leastDimensions && this.placeOf.size >= typicalAfter) this.learn();
   }
 
   delete(documentId: number): boolean {

@@ -3,8 +3,8 @@ import { scanVectors } from "../../../src/recall/vectors/scan-vectors.js";
 import { VectorSet } from "../../../src/recall/vectors/vector-set.js";
 import { seededVectors } from "./acceptance.js";
 
-const dimensions = 96;
-const count = 6_000;
+const dimensions = 128;
+const count = 12_000;
 
 /** Around some centres, as texts are around their topics. */
 function around(shift: number): Float32Array[] {
@@ -53,8 +53,8 @@ test("what was deleted is found no more, and its place is used again", () => {
   expect(first()).toBe(4_322);
   expect(set.delete(4_322)).toBe(true);
   expect(first()).not.toBe(4_322);
-  set.set(9_999, query);
-  expect(first()).toBe(9_999);
+  set.set(99_999, query);
+  expect(first()).toBe(99_999);
   expect(set.size).toBe(count);
   expect(set.bytes).toBe(bytes);
 });
