@@ -8,7 +8,7 @@ import { SoakCalls } from "./support/soak-calls.js";
 import { SoakLife, turnsOfALife } from "./support/soak-life.js";
 import { growth, type SoakSample, table, takeSample } from "./support/soak-samples.js";
 
-const minutes = Number(process.env.QUIRE_SOAK_MINUTES ?? 8);
+const minutes = Number(process.env.QUIRE_SOAK_MINUTES ?? 5);
 const seed = Number(process.env.QUIRE_SOAK_SEED ?? 1);
 const callers = 8;
 const livesOfACaller = 4;
