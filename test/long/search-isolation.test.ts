@@ -5,7 +5,7 @@ import { startPostgres } from "../support/postgres.js";
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
-const searches = Number(process.env.QUIRE_ISOLATED_SEARCHES ?? 10_000);
+const searches = Number(process.env.QUIRE_ISOLATED_SEARCHES ?? 3_000);
 const seed = Number(process.env.QUIRE_ISOLATION_SEED ?? 11);
 
 describe.each(bothDatabases(postgres))("isolation: $name", ({ name, isMissing, open }) => {
