@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { longRun } from "../../examples/run/long-run.js";
 import { packageRoot } from "../../src/config/package-root.js";
 
@@ -11,6 +11,9 @@ const run = promisify(execFile);
 const turns = Number(process.env.QUIRE_AGENT_TURNS ?? 120);
 
 describe("the agent in TypeScript", () => {
+  // Whoever packs the server empties dist/, and builds only what belongs to it.
+  beforeAll(() => run(process.execPath, [join(packageRoot, "scripts", "client.mjs")]));
+
   test(`${turns} turns on four providers, with overflows, workers and kill -9: none refused, lost or doubled`, async () => {
     const command = [process.execPath, join(packageRoot, "dist", "examples", "typescript", "agent.js")];
     const result = await longRun({ command, cwd: packageRoot }, { root: packageRoot, turns });
