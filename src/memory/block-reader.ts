@@ -13,7 +13,12 @@ import {
 import { megabyte, textBytes } from "../domain/memory-size.js";
 import type { Soon } from "../domain/soon.js";
 import type { Database } from "../storage/database.js";
-import { type AgentBlockRow, AgentBlocks } from "../storage/memory/agent-blocks.js";
+import {
+  type AgentBlockRow,
+  AgentBlocks,
+  type ChangedBlockRow,
+  type ChangeRow,
+} from "../storage/memory/agent-blocks.js";
 import { blockNotFound } from "./blocks/block-not-found.js";
 import { decodeSchema } from "./memory-codec.js";
 import { weaker } from "./permissions.js";
@@ -64,6 +69,7 @@ export class BlockReader {
   private readonly blocks: AgentBlocks;
   private readonly texts: BoundedCache<ContextBlock>;
   private readonly lists: BoundedCache<ContextBlocks>;
+  private readonly changes: BoundedCache<readonly ChangeRow[]>;
 
   constructor(database: Database, caches: Caches) {
     this.blocks = new AgentBlocks(database);
@@ -76,6 +82,11 @@ export class BlockReader {
       "memory blocks of contexts",
       megabyte,
       ({ system, named }) => 256 + 64 * (system.length + named.length),
+    );
+    this.changes = caches.create<readonly ChangeRow[]>(
+      "changes of memory blocks",
+      2 * megabyte,
+      (rows) => 256 + 192 * rows.length,
     );
   }
 
@@ -105,7 +116,8 @@ export class BlockReader {
       const { label, isShared } = block;
       const owner = { kind: block.ownerKind as OwnerKind, name: block.ownerName };
       const actors = new Set<string>();
-      for (const row of await this.blocks.changesSince(tenantId, block, sinceUs, mostChanges)) {
+      for (const row of await this.changesOf(tenantId, block)) {
+        if (row.createdUs <= sinceUs) continue;
         const actor = { kind: row.actorKind as ActorKind, name: row.actorName };
         const key = `${actor.kind} ${actor.name}`;
         if ((actor.kind === ActorKind.AGENT && actor.name === agent) || actors.has(key)) continue;
@@ -114,6 +126,19 @@ export class BlockReader {
       }
     }
     return changes;
+  }
+
+  /** Read once for each revision. */
+  private async changesOf(
+    tenantId: string,
+    block: Pick<ChangedBlockRow, "id" | "revision">,
+  ): Promise<readonly ChangeRow[]> {
+    const key = `${tenantId}/${block.id}/${block.revision}`;
+    const known = this.changes.get(key);
+    if (known) return known;
+    const read = await this.blocks.changes(tenantId, block, mostChanges);
+    this.changes.set(key, read);
+    return read;
   }
 
   /** What an agent's context shows. The same blocks at the same revisions are the same object. */

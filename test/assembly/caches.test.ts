@@ -122,6 +122,7 @@ describe("the caches of an engine", () => {
       "calibrations",
       "calibrations to be written",
       "capsules",
+      "changes of memory blocks",
       "connections to plug-ins",
       "erasure epochs",
       "finished turns",

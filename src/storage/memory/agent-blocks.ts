@@ -130,26 +130,23 @@ export class AgentBlocks {
     }));
   }
 
-  /** The newest changes of a block after a time, the newest first. */
-  async changesSince(
+  /** The newest changes of a block up to its revision, the newest first. They stay as they are. */
+  async changes(
     tenantId: string,
-    { id, revision }: ChangedBlockRow,
-    sinceUs: bigint,
+    { id, revision }: Pick<ChangedBlockRow, "id" | "revision">,
     limit: number,
-  ): Promise<ChangeRow[]> {
+  ): Promise<readonly ChangeRow[]> {
     const rows = await this.query(
       `SELECT kind, actor_kind, actor_name, created_us FROM memory_revisions
        WHERE tenant_id = ? AND block_id = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
       [tenantId, id, revision, limit],
     );
-    return rows
-      .map((row) => ({
-        kind: row[0] as string,
-        actorKind: row[1] as string,
-        actorName: row[2] as string,
-        createdUs: asBigInt(row[3]),
-      }))
-      .filter(({ createdUs }) => createdUs > sinceUs);
+    return rows.map((row) => ({
+      kind: row[0] as string,
+      actorKind: row[1] as string,
+      actorName: row[2] as string,
+      createdUs: asBigInt(row[3]),
+    }));
   }
 
   private async query(text: string, args: readonly SqlValue[]): Promise<readonly SqlRow[]> {
