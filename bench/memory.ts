@@ -22,26 +22,28 @@ const stateFields = [
 ];
 const event = { content: [{ content: { $case: "text" as const, value: { text: "And now?" } } }] };
 
-/** Memory blocks: what they cost a context, to open, to write, to synchronize and to hold. */
+type Part = (quire: Quire, database: string) => Promise<Figure[]>;
+
+const parts: Readonly<Record<string, Part>> = { contexts, opening, writing, synchronizing, holding };
+
+/** Memory blocks: what they cost a context, to open, to write, to synchronize and to hold. `-- --only=<word>` runs the parts with that word in their name. */
 export async function run(): Promise<Figure[]> {
+  const only = process.argv.find((arg) => arg.startsWith("--only="))?.slice("--only=".length) ?? "";
   const folder = mkdtempSync(join(tmpdir(), "quire-bench-"));
   const database = `file:${join(folder, "quire.db")}`;
   const quire = await createQuire({ database, logLevel: "silent" });
   try {
-    return [
-      ...(await contexts(quire)),
-      ...(await opening(database, quire)),
-      ...(await writing(quire, folder)),
-      ...(await synchronizing(quire)),
-      ...(await holding(database)),
-    ];
+    const figures: Figure[] = [];
+    for (const [name, part] of Object.entries(parts))
+      if (name.includes(only)) figures.push(...(await part(quire, database)));
+    return figures;
   } finally {
     await quire.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** An agent with 50 blocks against one without any. Both system prompts have as many bytes. */
+/** An agent with 50 blocks against one without any, before a turn was recorded and after. All system prompts have as many bytes. */
 async function contexts(quire: Quire): Promise<Figure[]> {
   progress("contexts with 50 blocks and without");
   const random = seeded(3);
@@ -53,19 +55,40 @@ async function contexts(quire: Quire): Promise<Figure[]> {
     const block = { owner: agent("many"), label: `block-${index}` };
     await quire.memory.createBlock({ block, type: "BLOCK_TYPE_CORE", operations: [setText(text)] });
   }
-  for (const label of ["many", "none"]) await quire.ledger.createSession({ label });
-  const sample = (name: string) => async () => {
-    const context = { session: name, capsule: name, event };
-    return cpuMs(async () => {
-      for (let at = 0; at < 20; at++) await quire.assembly.buildContext({ context });
-    });
+  const ratioOf = async (turns: number) => {
+    const names = ["many", "none"] as const;
+    for (const name of names) await talk(quire, `${name} ${turns}`, name, turns);
+    const sample = (name: string) => () => {
+      const context = { session: `${name} ${turns}`, capsule: name, event };
+      return cpuMs(async () => {
+        for (let at = 0; at < 20; at++) await quire.assembly.buildContext({ context });
+      });
+    };
+    for (let at = 0; at < 30; at++) for (const name of names) await sample(name)();
+    const { many, none } = await interleaved(rounds, { many: sample("many"), none: sample("none") });
+    return many / none;
   };
-  for (let at = 0; at < 30; at++) {
-    await sample("many")();
-    await sample("none")();
+  return [
+    atMost("a warm context with 50 blocks, against one without", await ratioOf(20), contextLimit),
+    atMost("the same in a session without turns", await ratioOf(0), contextLimit),
+  ];
+}
+
+/** A session of so many turns, each of which answers a context. */
+async function talk(quire: Quire, session: string, capsule: string, turns: number): Promise<void> {
+  await quire.ledger.createSession({ label: session });
+  for (let at = 0; at < turns; at++) {
+    const { context } = await quire.assembly.buildContext({ context: { session, capsule, event } });
+    const { assemblyId, parentTurnId } = context!;
+    const said = [{ content: { $case: "text" as const, value: { text: `Answer ${at}.` } } }];
+    await quire.ledger.recordTurn({
+      session,
+      parentTurnId,
+      assemblyId,
+      messages: [{ role: "MESSAGE_ROLE_USER", parts: event.content }],
+      result: { messages: [{ role: "MESSAGE_ROLE_ASSISTANT", parts: said }] },
+    });
   }
-  const { many, none } = await interleaved(rounds, { many: sample("many"), none: sample("none") });
-  return [atMost("a warm context with 50 blocks, against one without", many / none, contextLimit)];
 }
 
 const openedSchema: NonNullable<Parameters<Quire["memory"]["createBlock"]>[0]["schema"]> = {
@@ -91,7 +114,7 @@ function editOf(at: number, random: () => number) {
 }
 
 /** GetBlock of blocks whose content is only in their documents, by an engine that keeps none open. */
-async function opening(database: string, quire: Quire): Promise<Figure[]> {
+async function opening(quire: Quire, database: string): Promise<Figure[]> {
   progress("blocks of 100 and of 10,000 edits");
   const owner = agent("edited");
   const random = seeded(7);
@@ -145,9 +168,9 @@ async function importMs(quire: Quire, block: { owner: ReturnType<typeof agent>; 
   return (await interleaved(51, { ms: sample })).ms;
 }
 
-async function writing(quire: Quire, folder: string): Promise<Figure[]> {
+async function writing(quire: Quire, database: string): Promise<Figure[]> {
   progress("an edit against a raw insert");
-  const floor = new RawInserts(join(folder, "floor.db"));
+  const floor = new RawInserts(`${database.slice("file:".length)}.floor`);
   const block = { owner: agent("writer"), label: "notes" };
   await quire.memory.createBlock({ block, charLimit: 1_000_000 });
   const edit = () =>
@@ -194,7 +217,7 @@ async function synchronizing(quire: Quire): Promise<Figure[]> {
 }
 
 /** 10,000 blocks, each opened once, with a cache that holds some hundreds of them. */
-async function holding(database: string): Promise<Figure[]> {
+async function holding(_: Quire, database: string): Promise<Figure[]> {
   progress("10,000 blocks in a bounded cache");
   const quire = await createQuire({ database, logLevel: "silent" }, { caches: new Caches(0.5) });
   const blockOf = (at: number) => ({ owner: agent(`holder-${at % 100}`), label: `b${at}` });

@@ -18,6 +18,7 @@ import {
   AgentBlocks,
   type ChangedBlockRow,
   type ChangeRow,
+  type Marked,
 } from "../storage/memory/agent-blocks.js";
 import { blockNotFound } from "./blocks/block-not-found.js";
 import { decodeSchema } from "./memory-codec.js";
@@ -58,8 +59,7 @@ export interface RecentChange {
 export const noBlocks: ContextBlocks = { system: [], named: [] };
 const noChanges: readonly RecentChange[] = [];
 
-/** How many changed blocks a context asks about, and how many of each one's newest changes. */
-const mostChangedBlocks = 64;
+/** How many of a block's newest changes a context asks about. */
 const mostChanges = 64;
 
 const maxCacheBytes = 16 * megabyte;
@@ -70,6 +70,7 @@ export class BlockReader {
   private readonly texts: BoundedCache<ContextBlock>;
   private readonly lists: BoundedCache<ContextBlocks>;
   private readonly changes: BoundedCache<readonly ChangeRow[]>;
+  private readonly news: BoundedCache<readonly RecentChange[]>;
 
   constructor(database: Database, caches: Caches) {
     this.blocks = new AgentBlocks(database);
@@ -88,11 +89,16 @@ export class BlockReader {
       2 * megabyte,
       (rows) => 256 + 192 * rows.length,
     );
+    this.news = caches.create<readonly RecentChange[]>(
+      "news of memory blocks",
+      megabyte,
+      (changes) => 256 + 192 * changes.length,
+    );
   }
 
   /** Where the blocks of a label are that an agent can use: its own first. */
   async locate(tenantId: string, agent: string, label: string): Promise<readonly BlockOwner[]> {
-    const rows = await this.blocks.find(tenantId, agent, [label]);
+    const { rows } = await this.blocks.find(tenantId, agent, [label]);
     return rows
       .filter((row) => row.label === label)
       .map(({ ownerKind, ownerName }) => ({ kind: ownerKind as OwnerKind, name: ownerName }));
@@ -101,31 +107,42 @@ export class BlockReader {
   /** What others than the agent changed of the blocks that it can use: for each block and actor the newest change. */
   changesByOthers(tenantId: string, agent: string, sinceUs: bigint): Soon<readonly RecentChange[]> {
     const mayBe = this.blocks.mayHaveChanged(tenantId, agent, sinceUs);
-    const read = (isSo: boolean) => (isSo ? this.readChanges(tenantId, agent, sinceUs) : noChanges);
+    const read = (isSo: boolean) => (isSo ? this.changesSince(tenantId, agent, sinceUs) : noChanges);
     return mayBe instanceof Promise ? mayBe.then(read) : read(mayBe);
   }
 
-  private async readChanges(
+  private changesSince(tenantId: string, agent: string, sinceUs: bigint): Soon<readonly RecentChange[]> {
+    const since = (news: readonly RecentChange[]) => news.filter(({ atUs }) => atUs > sinceUs);
+    const tell = (changed: Marked<ChangedBlockRow>) => {
+      const key = `${tenantId}/${agent}/${changed.mark}`;
+      const known = this.news.get(key);
+      return known ? since(known) : this.readNews(tenantId, agent, changed.rows, key).then(since);
+    };
+    const changed = this.blocks.lastChanged(tenantId, agent);
+    return changed instanceof Promise ? changed.then(tell) : tell(changed);
+  }
+
+  private async readNews(
     tenantId: string,
     agent: string,
-    sinceUs: bigint,
+    blocks: readonly ChangedBlockRow[],
+    key: string,
   ): Promise<readonly RecentChange[]> {
-    const blocks = await this.blocks.changedSince(tenantId, agent, sinceUs, mostChangedBlocks);
-    const changes: RecentChange[] = [];
+    const news: RecentChange[] = [];
     for (const block of blocks) {
       const { label, isShared } = block;
       const owner = { kind: block.ownerKind as OwnerKind, name: block.ownerName };
       const actors = new Set<string>();
       for (const row of await this.changesOf(tenantId, block)) {
-        if (row.createdUs <= sinceUs) continue;
         const actor = { kind: row.actorKind as ActorKind, name: row.actorName };
-        const key = `${actor.kind} ${actor.name}`;
-        if ((actor.kind === ActorKind.AGENT && actor.name === agent) || actors.has(key)) continue;
-        actors.add(key);
-        changes.push({ label, owner, isShared, kind: row.kind as RevisionKind, actor, atUs: row.createdUs });
+        const who = `${actor.kind} ${actor.name}`;
+        if ((actor.kind === ActorKind.AGENT && actor.name === agent) || actors.has(who)) continue;
+        actors.add(who);
+        news.push({ label, owner, isShared, kind: row.kind as RevisionKind, actor, atUs: row.createdUs });
       }
     }
-    return changes;
+    this.news.set(key, news);
+    return news;
   }
 
   /** Read once for each revision. */
@@ -144,7 +161,7 @@ export class BlockReader {
   /** What an agent's context shows. The same blocks at the same revisions are the same object. */
   forContext(tenantId: string, agent: string, names: readonly string[]): Soon<ContextBlocks> {
     const found = this.blocks.find(tenantId, agent, names);
-    const show = (rows: readonly AgentBlockRow[]) => this.shown(tenantId, agent, names, rows);
+    const show = (blocks: Marked<AgentBlockRow>) => this.shown(tenantId, agent, names, blocks);
     return found instanceof Promise ? found.then(show) : show(found);
   }
 
@@ -152,12 +169,11 @@ export class BlockReader {
     tenantId: string,
     agent: string,
     names: readonly string[],
-    rows: readonly AgentBlockRow[],
+    { rows, mark }: Marked<AgentBlockRow>,
   ): Soon<ContextBlocks> {
     if (rows.length === 0 && names.length === 0) return noBlocks;
-    const keys = rows.map((row) => `${row.id}/${row.revision}/${row.sharePermission ?? ""}`);
-    const listKey = JSON.stringify([tenantId, agent, names, keys]);
-    return this.lists.get(listKey) ?? this.read(tenantId, agent, names, rows, keys, listKey);
+    const key = JSON.stringify([tenantId, agent, names, mark]);
+    return this.lists.get(key) ?? this.read(tenantId, agent, names, rows, key);
   }
 
   private async read(
@@ -165,9 +181,9 @@ export class BlockReader {
     agent: string,
     names: readonly string[],
     rows: readonly AgentBlockRow[],
-    keys: readonly string[],
     listKey: string,
   ): Promise<ContextBlocks> {
+    const keys = rows.map((row) => `${row.id}/${row.revision}/${row.sharePermission ?? ""}`);
     const missing = rows.filter((_, index) => !this.texts.get(`${tenantId}/${keys[index]}`));
     const read = await this.blocks.contents(tenantId, missing);
     const blocks = rows.map((row, index) => {

@@ -130,6 +130,7 @@ describe("the caches of an engine", () => {
       "memory blocks",
       "memory blocks of contexts",
       "memory documents",
+      "news of memory blocks",
       "receipts to be written",
       "recent receipts",
       "remembered reads",

@@ -1,3 +1,4 @@
+import { shortKey } from "../../domain/short-key.js";
 import type { Soon } from "../../domain/soon.js";
 import type { Database } from "../database.js";
 import type { RememberedRead } from "../remembered-reads.js";
@@ -35,12 +36,19 @@ export type ChangedBlockRow = Pick<AgentBlockRow, "id" | "ownerKind" | "ownerNam
 
 export type ChangeRow = Pick<RevisionRow, "kind" | "actorKind" | "actorName" | "createdUs">;
 
+/** Rows, and what stands for them: the same for the same blocks at the same revisions. */
+export interface Marked<Row> {
+  readonly rows: readonly Row[];
+  readonly mark: string;
+}
+
 const columns = "b.id, b.owner_kind, b.owner_name, b.label, b.type, b.pinned, b.revision";
 
 /** The blocks of an agent, for its contexts: hand-written, because every assembly asks. */
 export class AgentBlocks {
-  private readonly inPrompt: RememberedRead<readonly AgentBlockRow[]>;
+  private readonly inPrompt: RememberedRead<Marked<AgentBlockRow>>;
   private readonly newest: RememberedRead<NewestChange>;
+  private readonly changed: RememberedRead<Marked<ChangedBlockRow>>;
 
   constructor(private readonly database: Database) {
     this.inPrompt = database.remember({
@@ -56,10 +64,15 @@ export class AgentBlocks {
         hasShares: Number(row![1]) === 1,
       }),
     });
+    this.changed = database.remember({
+      tables: ["memory_blocks", "memory_shares", "memory_revisions"],
+      text: selectChanged,
+      read: (rows) => marked(rows.map(readChanged), ({ isShared }) => String(isShared)),
+    });
   }
 
   /** The blocks in the system prompt, and those of these labels: the agent's own first, then those shared with it, each in order. */
-  find(tenantId: string, agent: string, labels: readonly string[]): Soon<readonly AgentBlockRow[]> {
+  find(tenantId: string, agent: string, labels: readonly string[]): Soon<Marked<AgentBlockRow>> {
     if (labels.length === 0) return this.inPrompt(tenantId, agent, tenantId, agent);
     const args = [tenantId, agent, ...labels, tenantId, agent, ...labels];
     return this.query(selectBlocks(labels.length), args).then(readRows);
@@ -99,35 +112,9 @@ export class AgentBlocks {
     return newest instanceof Promise ? newest.then(isSince) : isSince(newest);
   }
 
-  /** Which blocks of an agent, shared ones included, changed after a time; of many, the newest changes. */
-  async changedSince(
-    tenantId: string,
-    agent: string,
-    sinceUs: bigint,
-    limit: number,
-  ): Promise<ChangedBlockRow[]> {
-    const changed = "b.id, b.owner_kind, b.owner_name, b.label, b.revision";
-    // A shared block's time is read from its newest revision: in its own row it stands behind the whole document.
-    const rows = await this.query(
-      `SELECT * FROM (SELECT ${changed}, b.updated_us AS at, 0 AS shared FROM memory_blocks b
-       WHERE b.tenant_id = ? AND b.owner_kind = 'OWNER_KIND_AGENT' AND b.owner_name = ? AND b.updated_us > ?
-       ORDER BY b.updated_us DESC, b.id LIMIT ?) own
-       UNION ALL
-       SELECT * FROM (SELECT ${changed}, r.created_us AS at, 1 AS shared FROM memory_shares s
-       JOIN memory_blocks b ON b.tenant_id = s.tenant_id AND b.id = s.block_id
-       JOIN memory_revisions r ON r.tenant_id = b.tenant_id AND r.block_id = b.id AND r.revision = b.revision
-       WHERE s.tenant_id = ? AND s.agent = ? AND r.created_us > ?
-       ORDER BY r.created_us DESC, b.id LIMIT ?) theirs`,
-      [tenantId, agent, sinceUs, limit, tenantId, agent, sinceUs, limit],
-    );
-    return rows.map((row) => ({
-      id: row[0] as string,
-      ownerKind: row[1] as string,
-      ownerName: row[2] as string,
-      label: row[3] as string,
-      revision: Number(row[4]),
-      isShared: Number(row[6]) === 1,
-    }));
+  /** Of an agent's own blocks, and of those shared with it, the ones that changed last. */
+  lastChanged(tenantId: string, agent: string): Soon<Marked<ChangedBlockRow>> {
+    return this.changed(tenantId, agent, tenantId, agent);
   }
 
   /** The newest changes of a block up to its revision, the newest first. They stay as they are. */
@@ -178,8 +165,40 @@ interface NewestChange {
 const selectNewest = `SELECT (SELECT MAX(updated_us) FROM memory_blocks WHERE tenant_id = ? AND owner_kind = 'OWNER_KIND_AGENT'
   AND owner_name = ?), CASE WHEN EXISTS (SELECT 1 FROM memory_shares WHERE tenant_id = ? AND agent = ?) THEN 1 ELSE 0 END`;
 
-function readRows(rows: readonly SqlRow[]): readonly AgentBlockRow[] {
-  return rows.map(readRow).sort(byPlace);
+const mostChanged = 64;
+const changedColumns = "b.id, b.owner_kind, b.owner_name, b.label, b.revision";
+
+/** A shared block's time is read from its newest revision: in its own row it stands behind the whole document. */
+const selectChanged = `SELECT * FROM (SELECT ${changedColumns}, b.updated_us AS at, 0 AS shared FROM memory_blocks b
+  WHERE b.tenant_id = ? AND b.owner_kind = 'OWNER_KIND_AGENT' AND b.owner_name = ?
+  ORDER BY b.updated_us DESC, b.id LIMIT ${mostChanged}) own
+  UNION ALL
+  SELECT * FROM (SELECT ${changedColumns}, r.created_us AS at, 1 AS shared FROM memory_shares s
+  JOIN memory_blocks b ON b.tenant_id = s.tenant_id AND b.id = s.block_id
+  JOIN memory_revisions r ON r.tenant_id = b.tenant_id AND r.block_id = b.id AND r.revision = b.revision
+  WHERE s.tenant_id = ? AND s.agent = ?
+  ORDER BY r.created_us DESC, b.id LIMIT ${mostChanged}) theirs`;
+
+function readChanged(row: SqlRow): ChangedBlockRow {
+  return {
+    id: row[0] as string,
+    ownerKind: row[1] as string,
+    ownerName: row[2] as string,
+    label: row[3] as string,
+    revision: Number(row[4]),
+    isShared: Number(row[6]) === 1,
+  };
+}
+
+function readRows(rows: readonly SqlRow[]): Marked<AgentBlockRow> {
+  return marked(rows.map(readRow).sort(byPlace), ({ sharePermission }) => sharePermission ?? "");
+}
+
+function marked<Row extends Pick<AgentBlockRow, "id" | "revision">>(
+  rows: readonly Row[],
+  shareOf: (row: Row) => string,
+): Marked<Row> {
+  return { rows, mark: shortKey(rows.map((row) => [row.id, row.revision, shareOf(row)])) };
 }
 
 function readRow(row: SqlRow): AgentBlockRow {
