@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { retryWhileBusy } from "./busy.js";
 import { type Database, openDatabase } from "./database-sync.js";
+import { describeIndexes } from "./index-statistics.js";
 import type { Migration } from "./migration-files.js";
 import { failedMigration, type HistoryRow, missingMigrations } from "./migration-history.js";
 
@@ -33,6 +34,7 @@ export async function migrateSqlite(
       await retryWhileBusy(() => database.exec("BEGIN IMMEDIATE"), timeoutMs);
       applied.push(...applyNext(database, migrations));
     }
+    await describeIndexes(database, timeoutMs);
     return applied;
   } finally {
     database.close();

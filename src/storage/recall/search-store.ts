@@ -140,9 +140,9 @@ export class SearchStore {
       let after: readonly [string, string] = ["", ""];
       for (;;) {
         const rows = await this.query(
-          `SELECT tenant_id, id FROM ${table} WHERE ${condition} AND (tenant_id > ? OR (tenant_id = ? AND id > ?))
+          `SELECT tenant_id, id FROM ${table} WHERE ${condition} AND (tenant_id, id) > (?, ?)
            ORDER BY tenant_id, id LIMIT ${idsPerQuery}`,
-          [after[0], after[0], after[1]],
+          after,
         );
         if (rows.length === 0) break;
         const last = rows.at(-1)!;
