@@ -33,7 +33,7 @@ export async function run(): Promise<Figure[]> {
 
 function shortly({ stall, attacked, largestMb }: Outcome): string {
   const wait = rounded(Math.max(0, ...attacked.waits.service));
-  return `longest stall ${rounded(stall.ms)} ms (own ${rounded(stall.ownMs)}), longest wait of a probe ${wait} ms, ${rounded(largestMb)} MB`;
+  return `longest stall ${rounded(stall.ms)} ms (own ${rounded(stall.ownMs)}, at work ${rounded(stall.workMs)}), longest wait of a probe ${wait} ms, ${rounded(largestMb)} MB`;
 }
 
 function figures(names: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Figure[] {
@@ -85,7 +85,7 @@ function figuresOf(name: string, outcome: Outcome): Figure[] {
       figure: title("longest stall of the echo server"),
       value: echoStall.ms,
       unit: "ms",
-      note: `the floor; the server's less its wait for a CPU: ${rounded(stall.ownMs)} ms`,
+      note: `the floor; the server's less its wait for a CPU: ${rounded(stall.ownMs)} ms, and less its waits for the disk: ${rounded(stall.workMs)} ms`,
     },
     atMostOf(title("largest RSS"), "MB", largestMb, 1_024),
     recoveredMs === undefined

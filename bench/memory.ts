@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { LoroDoc, type PeerID } from "loro-crdt";
 import { Caches } from "../src/domain/caches.js";
 import { createQuire, type Quire } from "../src/index.js";
+import { StallWatch } from "./attack/stalls.js";
 import { atMost, type Figure } from "./figure.js";
-import { cpuMs, elapsedMs, interleaved, progress, prose, seeded } from "./measure.js";
+import { cpuMs, elapsedMs, interleaved, median, progress, prose, seeded } from "./measure.js";
 import { RawInserts } from "./memory-floor.js";
 
 const contextLimit = 1.3;
 const openLimit = 3;
 const heldLimitMb = 200;
+const stallLimitMs = 50;
 const rounds = 21;
 
 const agent = (name: string) => ({ kind: "OWNER_KIND_AGENT", name }) as const;
@@ -24,7 +26,7 @@ const event = { content: [{ content: { $case: "text" as const, value: { text: "A
 
 type Part = (quire: Quire, database: string) => Promise<Figure[]>;
 
-const parts: Readonly<Record<string, Part>> = { contexts, opening, writing, synchronizing, holding };
+const parts: Readonly<Record<string, Part>> = { contexts, opening, writing, synchronizing, merging, holding };
 
 /** Memory blocks: what they cost a context, to open, to write, to synchronize and to hold. `-- --only=<word>` runs the parts with that word in their name. */
 export async function run(): Promise<Figure[]> {
@@ -214,6 +216,56 @@ async function synchronizing(quire: Quire): Promise<Figure[]> {
   await sync();
   const { ms } = await interleaved(15, { ms: sync });
   return [{ figure: "a checked sync of 10 KB", value: ms, unit: "ms" }];
+}
+
+/** What the event loop notices of a client that missed 10,000 edits, and of a look at what a block said before all of them. */
+async function merging(quire: Quire): Promise<Figure[]> {
+  progress("late updates of a block of 10,000 edits");
+  const block = { owner: agent("late"), label: "notes" };
+  await quire.memory.createBlock({ block, charLimit: 1_000_000, operations: [setText("start ")] });
+  const actor = { kind: "ACTOR_KIND_SYSTEM" as const };
+  const { update, peerId } = await quire.memory.syncBlock({ block, actor, newPeer: true });
+  const doc = new LoroDoc();
+  doc.import(update);
+  doc.setPeerId(peerId as PeerID);
+  for (let at = 0; at < 10_000; at += 50) {
+    const edits = Array.from({ length: 50 }, (_, more) => append(`word ${at + more} `));
+    await Promise.all(edits.map((edit) => quire.memory.updateBlock({ block, operations: [edit] })));
+  }
+  const watch = new StallWatch();
+  const measure = async (work: () => Promise<unknown>) => {
+    const times: number[] = [];
+    watch.reset();
+    for (let at = 0; at < 5; at++) times.push(await elapsedMs(work));
+    // The watch looks again before anything else is measured.
+    await new Promise((next) => setTimeout(next, 50));
+    return { ms: median(times), stallMs: watch.longest.ms };
+  };
+  let sent = doc.version();
+  const merged = await measure(async () => {
+    doc.getText("text").insert(0, "late ");
+    doc.commit();
+    const bytes = Buffer.from(doc.export({ mode: "update", from: sent }));
+    sent = doc.version();
+    await quire.memory.syncBlock({ block, actor, update: bytes });
+  });
+  const early = await measure(() => quire.memory.getBlockRevision({ block, revision: 100 }));
+  const restored = await measure(() => quire.memory.restoreBlock({ block, actor, revision: 9_000 }));
+  const stallMs = Math.max(merged.stallMs, early.stallMs, restored.stallMs);
+  const figure = "longest stall of the event loop: late updates, early revisions";
+  return [
+    {
+      figure,
+      value: stallMs,
+      unit: "ms",
+      limit: stallLimitMs,
+      holds: stallMs <= stallLimitMs,
+      note: "at most",
+    },
+    { figure: "an update that comes 10,000 edits late", value: merged.ms, unit: "ms" },
+    { figure: "reading what a block said 9,900 edits ago", value: early.ms, unit: "ms" },
+    { figure: "restoring what it said 1,000 edits ago", value: restored.ms, unit: "ms" },
+  ];
 }
 
 /** 10,000 blocks, each opened once, with a cache that holds some hundreds of them. */

@@ -158,6 +158,7 @@ export async function openEngine(
   const memory = createMemory({
     database,
     counter,
+    offload,
     search: (...asked) => searchForAgent(recall, ...asked),
     watchPollMs,
     onWatchFailure: warn("watched blocks cannot be looked at; it is tried again until it works"),

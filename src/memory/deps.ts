@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Caches } from "../domain/caches.js";
 import { type Clock, type Ids, systemClock, systemIds } from "../domain/clock.js";
+import type { Offload } from "../offload/offload.js";
 import type { Database } from "../storage/database.js";
 import { BlockStore } from "../storage/memory/block-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -44,6 +45,7 @@ export interface MemoryDeps {
 export interface MemoryOptions {
   readonly database: Database;
   readonly counter: TokenCounter;
+  readonly offload: Offload;
   readonly search: SearchForAgent;
   readonly watchPollMs?: number;
   readonly onWatchFailure?: (error: unknown) => void;
@@ -58,7 +60,7 @@ export interface MemoryOptions {
 export function createMemory(options: MemoryOptions): MemoryDeps {
   const { database, counter, search, caches = new Caches(), clock = systemClock, ids = systemIds } = options;
   const store = new BlockStore(database, options.onWritten);
-  const documents = new DocumentCache(caches, serverPeer());
+  const documents = new DocumentCache(caches, serverPeer(), options.offload);
   const writer = new BlockWriter({ store, documents, counter, clock });
   const reader = new BlockReader(database, caches);
   const checker = new UpdateChecker();

@@ -1,4 +1,5 @@
 import { type Clock, toMicroseconds } from "../../domain/clock.js";
+import { pausing } from "../../domain/pausing.js";
 import { QuireError } from "../../errors/quire-error.js";
 import type { StoredAnswerRow } from "../../storage/ledger/rows.js";
 import { answerId, type BlockPlace, type BlockReads } from "../../storage/memory/block-reads.js";
@@ -6,7 +7,7 @@ import type { BlockCommit, BlockStore } from "../../storage/memory/block-store.j
 import type { BlockRow } from "../../storage/memory/rows.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../../storage/stored-answers.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import type { BlockDocument } from "../document/block-document.js";
+import type { BlockDocument, MergedDocument } from "../document/block-document.js";
 import type { DocumentCache } from "../document/document-cache.js";
 import { BlockDraft } from "./block-draft.js";
 
@@ -20,10 +21,15 @@ const mostRaces = 50;
 /** What a plan gives: its answer, once the tokens of the block's text are known. */
 export type Planned<Answer> = (row: BlockRow | undefined) => Answer;
 
+/**
+ * Reads what only one write needs, before it is planned. Where it gives the document as the write makes it, that one is planned alone,
+ * on this document.
+ */
+type Prepare = (reads: BlockReads, row: BlockRow | undefined) => Promise<MergedDocument | undefined>;
+
 interface BlockWrite<Answer> {
   readonly key: WriteKey<Answer>;
-  /** Reads what only this write needs, before it is planned. */
-  readonly prepare: ((reads: BlockReads, row: BlockRow | undefined) => Promise<void>) | undefined;
+  readonly prepare: Prepare | undefined;
   readonly plan: (draft: BlockDraft) => Planned<Answer>;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -74,7 +80,7 @@ export class BlockWriter {
     key: WriteKey<Answer>,
     place: BlockPlace,
     plan: (draft: BlockDraft) => Planned<Answer>,
-    prepare?: (reads: BlockReads, row: BlockRow | undefined) => Promise<void>,
+    prepare?: Prepare,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const name = JSON.stringify([key.tenantId, place.ownerKind, place.ownerName, place.label]);
@@ -136,6 +142,7 @@ export class BlockWriter {
 class Attempt {
   private draft: BlockDraft | undefined;
   private document: BlockDocument | undefined;
+  private isMerged = false;
   private readonly refused = new Map<AnyWrite, unknown>();
   private readonly answers = new Map<AnyWrite, unknown>();
   private before: BlockRow | undefined;
@@ -153,17 +160,22 @@ class Attempt {
     const row = await reads.find(this.tenantId, this.place, isLocked);
     const fresh = await this.freshWrites(reads);
     if (fresh.length === 0) return undefined;
-    for (const { prepare } of fresh) await prepare?.(reads, row);
+    const { writes, merged } = await this.prepare(reads, row, fresh);
+    this.isMerged = merged !== undefined;
     this.before = row;
     const shares = row ? await reads.shares(this.tenantId, row.id) : [];
-    this.document = row
-      ? await this.deps.documents.take(reads, this.tenantId, row.id, row.revision)
-      : undefined;
+    const { documents } = this.deps;
+    if (row)
+      this.document = merged
+        ? documents.merged(merged, row.revision)
+        : await documents.take(reads, this.tenantId, row.id, row.revision);
     const nowMs = this.deps.clock.now();
     const draft = new BlockDraft(this.tenantId, this.place, row, shares, () => this.open(), nowMs);
+    draft.isTouched = merged !== undefined;
     this.draft = draft;
     const planned = new Map<AnyWrite, PlannedWrite>();
-    for (const [index, write] of fresh.entries()) {
+    const pause = pausing();
+    for (const [index, write] of writes.entries()) {
       const had = draft.row;
       try {
         const answer = write.plan(draft);
@@ -175,11 +187,24 @@ class Attempt {
       }
       // A block of this name that comes after is another one, with a document of its own.
       if (had && !draft.row) {
-        this.later.push(...fresh.slice(index + 1));
+        this.later.push(...writes.slice(index + 1));
         break;
       }
+      await pause();
     }
     return this.commit(draft, planned);
+  }
+
+  /** The writes that are planned now, those first that were prepared for the document as it is stored. */
+  private async prepare(reads: BlockReads, row: BlockRow | undefined, fresh: readonly AnyWrite[]) {
+    for (const write of fresh) {
+      const merged = await write.prepare?.(reads, row);
+      if (!merged) continue;
+      this.later.push(...fresh.filter((other) => other !== write));
+      return { writes: [write], merged };
+    }
+    const [first, rest] = [fresh.filter(({ prepare }) => prepare), fresh.filter(({ prepare }) => !prepare)];
+    return { writes: [...first, ...rest], merged: undefined };
   }
 
   private open(): BlockDocument {
@@ -234,7 +259,7 @@ class Attempt {
       tenantId,
       before,
       after,
-      snapshot: isFolded ? this.document!.snapshot() : undefined,
+      snapshot: isFolded || (after && this.isMerged) ? this.document!.snapshot() : undefined,
       revisions: after ? draft.revisions : [],
       shares: [...draft.newShares.values()],
       unshared: [...draft.unshared],
@@ -258,7 +283,8 @@ class Attempt {
     const { document, tenantId } = this;
     if (!document) return;
     const id = this.draft?.row?.id;
-    if (isStored && id !== undefined) this.deps.documents.giveBack(tenantId, id, document);
+    if (isStored && id !== undefined && !this.draft?.isTouched)
+      this.deps.documents.giveBack(tenantId, id, document);
     else this.deps.documents.throwAway(document);
     this.document = undefined;
   }

@@ -1,8 +1,8 @@
 import { type BlockActor, type BlockName, type BlockSchema, RevisionKind } from "../../domain/memory.js";
-import type { RevisionRow } from "../../storage/memory/rows.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import type { MemoryDeps } from "../deps.js";
 import { mismatch } from "../document/apply-operation.js";
+import type { SectionContent } from "../document/content.js";
 import { isSameContent, replaceContent } from "../document/replace-content.js";
 import { decodeSchema } from "../memory-codec.js";
 import { actorOf, isOwn, isSystem, notAllowed } from "../permissions.js";
@@ -21,6 +21,13 @@ export interface RestoreBlock {
   readonly expectedRevision?: number | undefined;
 }
 
+/** What a block held at a revision. */
+interface Earlier {
+  readonly blockId: string;
+  readonly schema: BlockSchema;
+  readonly contents: readonly SectionContent[];
+}
+
 /** Makes a block's content again what it was after a revision. Logs stay: they are only added to. */
 export async function restoreBlock(
   deps: MemoryDeps,
@@ -28,7 +35,7 @@ export async function restoreBlock(
   { block, actor: given, revision: number, expectedRevision }: RestoreBlock,
 ): Promise<BlockAnswer> {
   const actor = actorOf(given);
-  let earlier: { readonly revision: RevisionRow; readonly schema: Buffer } | undefined;
+  let earlier: Earlier | undefined;
   return deps.writer.write(
     key,
     placeOf(block!),
@@ -36,10 +43,8 @@ export async function restoreBlock(
       const before = draft.require(actor);
       requireRevision(before, expectedRevision);
       draft.requireRight(actor, "write");
-      if (!earlier || earlier.revision.blockId !== before.id) throw revisionNotFound(before.label, number);
-      const then = decodeSchema(earlier.schema);
-      const { frontiers } = earlier.revision;
-      replaceAll(draft, then, frontiers, (place) => {
+      if (!earlier || earlier.blockId !== before.id) throw revisionNotFound(before.label, number);
+      replaceAll(draft, earlier, (place) => {
         if (!isSystem(actor))
           throw notAllowed(actor, draft.permissionFor(actor), "write", before.label, place);
       });
@@ -50,8 +55,11 @@ export async function restoreBlock(
     async (reads, row) => {
       if (!row) return;
       const revision = await reads.revision(row.tenantId, row.id, number);
-      const schema = await reads.schemaAt(row.tenantId, row.id, number);
-      earlier = revision && { revision, schema: schema ?? Buffer.from(row.schema) };
+      if (!revision) return;
+      const schema = (await reads.schemaAt(row.tenantId, row.id, number)) ?? row.schema;
+      const moment = { frontiers: revision.frontiers, schema };
+      const contents = await deps.documents.contentThen(reads, row, moment);
+      earlier = { blockId: row.id, schema: decodeSchema(schema), contents };
     },
   );
 }
@@ -59,12 +67,10 @@ export async function restoreBlock(
 /** Section by section. What is read-only may only be what it is already, unless it is allowed to be written. */
 function replaceAll(
   draft: BlockDraft,
-  then: BlockSchema,
-  frontiers: string,
+  { schema: then, contents }: Earlier,
   forbid: (place: { readonly section?: string; readonly field?: string }) => void,
 ): void {
   const document = draft.touch();
-  const contents = document.contentAt(frontiers, then);
   const earlier = new Map(sectionsOf(then).map((section, index) => [section.name, contents[index]!]));
   const now = document.content(draft.schema);
   sectionsOf(draft.schema).forEach((section, index) => {

@@ -5,7 +5,7 @@ import type { MemoryDeps } from "../deps.js";
 import { decodeSchema } from "../memory-codec.js";
 import { actorOf } from "../permissions.js";
 import { renderContent } from "../rendering/render-content.js";
-import { findBlock, withDocument } from "./get-block.js";
+import { findBlock } from "./get-block.js";
 import { viewRevision } from "./views.js";
 
 interface ListRevisions {
@@ -49,10 +49,10 @@ export async function getRevision(
     const { row } = await findBlock(reads, tenantId, block!, actorOf(actor));
     const revision = await reads.revision(tenantId, row.id, number);
     if (!revision) throw revisionNotFound(row.label, number);
-    const schema = decodeSchema((await reads.schemaAt(tenantId, row.id, number)) ?? row.schema);
-    const text = await withDocument(deps, reads, row, (document) =>
-      renderContent(schema, document.contentAt(revision.frontiers, schema)),
-    );
+    const bytes = (await reads.schemaAt(tenantId, row.id, number)) ?? row.schema;
+    const moment = { frontiers: revision.frontiers, schema: bytes };
+    const schema = decodeSchema(bytes);
+    const text = renderContent(schema, await deps.documents.contentThen(reads, row, moment));
     return { revision: viewRevision(revision, Buffer.from(revision.update)), text, schema };
   });
 }

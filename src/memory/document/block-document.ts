@@ -1,6 +1,7 @@
-import { LoroDoc, type OpId, type PeerID, VersionVector } from "loro-crdt";
+import { LoroDoc, type PeerID, VersionVector } from "loro-crdt";
 import type { BlockSchema } from "../../domain/memory.js";
 import { contentJson, readContent, type SectionContent } from "./content.js";
+import { importTail, sizeOf } from "./stored-document.js";
 
 /** How much of a peer's writing somebody has. */
 export interface PeerVersion {
@@ -8,12 +9,11 @@ export interface PeerVersion {
   readonly counter: number;
 }
 
-/** Imports updates that follow each other. The library's `importBatch` would take ten times as long where the history is long. */
-export function importTail(doc: LoroDoc, updates: readonly Uint8Array[]): void {
-  // What is read of the document is worked out once, at the end, and not after each of them.
-  if (updates.length > 1) doc.detach();
-  for (const update of updates) doc.import(update);
-  if (updates.length > 1) doc.checkoutToLatest();
+/** A document as an update makes it that was merged in another thread. */
+export interface MergedDocument {
+  readonly snapshot: Uint8Array;
+  /** The version that it was at before, encoded. */
+  readonly known: Uint8Array;
 }
 
 /** A block's document, open. */
@@ -28,8 +28,9 @@ export class BlockDocument {
     public revision: number,
     /** Of its snapshot and of the updates since, about. */
     public bytes: number,
+    known = doc.version(),
   ) {
-    this.known = doc.version();
+    this.known = known;
   }
 
   /** The peer writes what this server writes: no other process may have it. */
@@ -40,10 +41,18 @@ export class BlockDocument {
     return new BlockDocument(doc, revision, snapshot?.length ?? 0);
   }
 
+  /** One that holds more than its revision: an update that was merged elsewhere. */
+  static openMerged(peer: bigint, { snapshot, known }: MergedDocument, revision: number): BlockDocument {
+    const doc = new LoroDoc();
+    doc.import(snapshot);
+    doc.setPeerId(peer);
+    return new BlockDocument(doc, revision, snapshot.length, VersionVector.decode(known));
+  }
+
   /** Brings it to a later revision. */
   catchUp(updates: readonly Uint8Array[], revision: number): void {
     importTail(this.doc, updates);
-    this.bytes += updates.reduce((sum, update) => sum + update.length, 0);
+    this.bytes += sizeOf(updates);
     this.revision = revision;
     this.remember();
   }
@@ -75,16 +84,6 @@ export class BlockDocument {
 
   contentJson(schema: BlockSchema): string {
     return contentJson(schema, this.content(schema));
-  }
-
-  /** What it held at an earlier revision. */
-  contentAt(frontiers: string, schema: BlockSchema): readonly SectionContent[] {
-    const earlier = this.doc.forkAt(JSON.parse(frontiers) as OpId[]);
-    try {
-      return readContent(earlier, schema);
-    } finally {
-      earlier.free();
-    }
   }
 
   /** What somebody lacks who has this version, and the version that it is at. */

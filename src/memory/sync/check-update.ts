@@ -1,5 +1,6 @@
-import { decodeImportBlobMeta, type LoroDoc } from "loro-crdt";
+import { decodeImportBlobMeta, type LoroDoc, type OpId, type PeerID, type VersionVector } from "loro-crdt";
 import { type FieldSchema, FieldType, type Json, type PlainSchema } from "../../domain/memory.js";
+import type { MergedDocument } from "../document/block-document.js";
 import { readSection, type SectionContent, sortedKeys } from "../document/content.js";
 import {
   counterRoot,
@@ -29,7 +30,8 @@ export interface UpdateToCheck {
 }
 
 export type CheckedUpdate =
-  | { readonly kind: "fine"; readonly newOps: number }
+  /** `merged`: the document with the update, where it would take the event loop too long to merge it. */
+  | { readonly kind: "fine"; readonly newOps: number; readonly merged: MergedDocument | undefined }
   /** The document is not open here as it is stored. */
   | { readonly kind: "not open" }
   /** `isHarmed`: the library failed on it, and this thread with it. */
@@ -42,6 +44,8 @@ export type CheckedUpdate =
     };
 
 const mostOps = 20_000;
+/** So many operations, the update's own and those that it was made without, are merged on the event loop: each takes up to 40 us. */
+const mostMerged = 500;
 const mostChanges = 10_000;
 const childMark = "🦜:cid:";
 
@@ -79,6 +83,7 @@ function checkOn(copy: DocumentCopy, input: UpdateToCheck): CheckedUpdate {
   const { doc } = copy;
   const sections = sectionsOf(decodeSchema(input.schema));
   const before = sections.map((section) => readSection(doc, section));
+  const known = doc.version();
   const { success, pending } = importInto(doc, input.update);
   if (pending) return refusal("it needs changes that the block does not have");
   const spans = success as unknown as ReadonlyMap<string, Span>;
@@ -88,19 +93,40 @@ function checkOn(copy: DocumentCopy, input: UpdateToCheck): CheckedUpdate {
     newOps += end - start;
     if (newOps > mostOps) return refusal(`it has more than ${mostOps} operations`);
   }
-  for (const [peer, { start, end }] of spans)
-    for (const { ops } of doc.exportJsonInIdSpan({
-      peer: peer as `${number}`,
-      counter: start,
-      length: end - start,
-    }))
+  let merging = 0;
+  for (const [peer, { start, end }] of spans) {
+    const span = { peer: peer as PeerID, counter: start, length: end - start };
+    const changes = doc.exportJsonInIdSpan(span);
+    for (const { ops } of changes) {
       for (const op of ops) checkOp(input, sections, op as unknown as Op);
+      merging += ops.length;
+    }
+    merging += opsWithout(doc, known, changes[0]?.deps ?? []);
+  }
   // Nothing is nested by now, and all is of the schema: it can be read.
   sections.forEach((section, index) => {
     checkResult(input, section, before[index]!, readSection(doc, section));
   });
+  const isLong = merging > mostMerged;
+  // What is stored must be the block and this update, and nothing else.
+  if (isLong && copy.aheadPeers.size > 0) return { kind: "not open" };
   for (const peer of spans.keys()) copy.aheadPeers.add(peer);
-  return { kind: "fine", newOps };
+  const merged = isLong ? { snapshot: doc.export({ mode: "snapshot" }), known: known.encode() } : undefined;
+  return { kind: "fine", newOps, merged };
+}
+
+/** How many operations of a document its author did not have who wrote after these. */
+function opsWithout(doc: LoroDoc, known: VersionVector, deps: readonly string[]): number {
+  const had = doc.frontiersToVV(deps.map(idOf)).toJSON();
+  let without = 0;
+  for (const [peer, end] of known.toJSON()) without += Math.max(0, end - (had.get(peer) ?? 0));
+  return without;
+}
+
+/** An operation's id as JSON has it: its counter, and its peer. */
+function idOf(id: string): OpId {
+  const [counter, peer] = id.split("@");
+  return { counter: Number(counter), peer: peer as PeerID };
 }
 
 interface Span {

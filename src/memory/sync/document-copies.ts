@@ -1,17 +1,14 @@
-import { LoroDoc } from "loro-crdt";
-import { importTail } from "../document/block-document.js";
+import type { LoroDoc } from "loro-crdt";
+import { importTail, openStored, type StoredDocument, sizeOf } from "../document/stored-document.js";
 
-/** How a block's document is stored. */
-export interface StoredDocument {
+/** A block's document as it is stored at a revision. */
+export interface StoredBlock extends StoredDocument {
   readonly block: string;
   readonly revision: number;
-  readonly snapshot: Uint8Array;
-  /** The updates after the snapshot, up to the revision. */
-  readonly tail: readonly Uint8Array[];
 }
 
 /** What came to a document since a revision at which it was open here. */
-export interface DocumentState extends Omit<StoredDocument, "snapshot"> {
+export interface DocumentState extends Omit<StoredBlock, "snapshot"> {
   /** Where the document stands at its revision, as JSON. */
   readonly frontiers: string;
   readonly openedAt: number;
@@ -34,13 +31,12 @@ const mostBytes = 16 * 1024 * 1024;
 const copies = new Map<string, DocumentCopy>();
 
 /** Opens a document as it is stored: bytes of the server's own, which may take their time. */
-export function openDocument({ block, revision, snapshot, tail }: StoredDocument): void {
+export function openDocument(stored: StoredBlock): void {
+  const { block, revision, snapshot, tail } = stored;
   const known = copies.get(block);
   copies.delete(block);
   if (known) freeCopy(known);
-  const doc = new LoroDoc();
-  if (snapshot.length > 0) doc.import(snapshot);
-  importTail(doc, tail);
+  const doc = openStored(stored);
   keepCopy({ block, doc, revision, bytes: snapshot.length + sizeOf(tail), aheadPeers: new Set() });
 }
 
@@ -89,8 +85,4 @@ function isAt(doc: LoroDoc, frontiers: string): boolean {
   const sorted = (ids: readonly { readonly peer: string; readonly counter: number }[]) =>
     JSON.stringify(ids.map(({ peer, counter }) => `${peer}@${counter}`).sort());
   return sorted(doc.frontiers()) === sorted(JSON.parse(frontiers) as ReturnType<LoroDoc["frontiers"]>);
-}
-
-function sizeOf(updates: readonly Uint8Array[]): number {
-  return updates.reduce((sum, { length }) => sum + length, 0);
 }

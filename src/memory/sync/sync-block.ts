@@ -63,6 +63,7 @@ export async function syncBlock(
     async (reads, row) => {
       verdict = row && update.length > 0 ? await judge(deps, reads, row, actor, update) : undefined;
       peerCount = row && newPeer ? await reads.countPeers(row.tenantId, row.id) : 0;
+      return verdict?.checked.kind === "fine" ? verdict.checked.merged : undefined;
     },
   );
 }
@@ -113,11 +114,14 @@ function merge(draft: BlockDraft, actor: Actor, update: Uint8Array, verdict: Jud
     });
   }
   if (checked.newOps === 0) return;
-  const { success, pending } = draft.touch().doc.import(update);
-  const spans = [...(success as unknown as ReadonlyMap<string, { start: number; end: number }>).values()];
-  // What it follows, and was in order, may have been refused all the same: for its size, or since it came too late.
-  if (pending || spans.reduce((sum, { start, end }) => sum + end - start, 0) !== checked.newOps)
-    throw changedMeanwhile(draft);
+  const { doc } = draft.touch();
+  if (!checked.merged) {
+    const { success, pending } = doc.import(update);
+    const spans = [...(success as unknown as ReadonlyMap<string, { start: number; end: number }>).values()];
+    // What it follows, and was in order, may have been refused all the same: for its size, or since it came too late.
+    if (pending || spans.reduce((sum, { start, end }) => sum + end - start, 0) !== checked.newOps)
+      throw changedMeanwhile(draft);
+  }
   draft.revise({ kind: RevisionKind.SYNC, actor, summary: `synchronized ${checked.newOps} operations` });
 }
 

@@ -70,6 +70,15 @@ export class BlockReads {
       : { snapshot: Buffer.alloc(0) as unknown as SnapshotRow["snapshot"], snapshotRevision: 0 };
   }
 
+  /** At which revision the stored snapshot was made. */
+  async snapshotRevision(tenantId: string, blockId: string): Promise<number> {
+    const [row] = await this.sql.query(
+      "SELECT snapshot_revision FROM memory_blocks WHERE tenant_id = ? AND id = ?",
+      [tenantId, blockId],
+    );
+    return row ? Number(row[0]) : 0;
+  }
+
   /** The updates of the revisions after one, up to another. */
   async updates(tenantId: string, blockId: string, after: number, upTo: number): Promise<Buffer[]> {
     const rows = await this.sql.query(
