@@ -6,6 +6,7 @@ import { answerId, type BlockPlace, type BlockReads } from "../../storage/memory
 import type { BlockCommit, BlockStore } from "../../storage/memory/block-store.js";
 import type { BlockRow } from "../../storage/memory/rows.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../../storage/stored-answers.js";
+import { changedPart } from "../../tokens/changed-part.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { BlockDocument, MergedDocument } from "../document/block-document.js";
 import type { DocumentCache } from "../document/document-cache.js";
@@ -138,6 +139,10 @@ export class BlockWriter {
   }
 }
 
+function textOf({ text }: BlockRow): string {
+  return Buffer.from(text.buffer, text.byteOffset, text.length).toString("utf8");
+}
+
 /** One try to plan and store a batch of writes to one block. */
 class Attempt {
   private draft: BlockDraft | undefined;
@@ -244,11 +249,7 @@ class Attempt {
     const { tenantId } = this;
     const before = this.before;
     const rows = [...new Set([...planned.values()].map(({ row }) => row))].filter((row) => row !== undefined);
-    const unknown = rows.filter((row) => row !== before);
-    const counts = await this.deps.counter.countAll(unknown.map(({ text }) => Buffer.from(text).toString()));
-    const counted = new Map<BlockRow, BlockRow>(
-      unknown.map((row, index) => [row, { ...row, o200kTokens: counts[index]! }]),
-    );
+    const counted = await this.counted(rows.filter((row) => row !== before));
     const withTokens = (row: BlockRow | undefined) => row && (counted.get(row) ?? row);
     for (const [write, { answer, row }] of planned) this.answers.set(write, answer(withTokens(row)));
     const nowUs = toMicroseconds(draft.nowMs);
@@ -268,6 +269,24 @@ class Attempt {
         .filter(({ key }) => key.requestId !== "")
         .map((write) => storedAnswerRow(write.key, this.answers.get(write), null, nowUs)),
     };
+  }
+
+  /** Rows with the tokens of their texts, of which only what changed from one to the next is counted. */
+  private async counted(rows: readonly BlockRow[]): Promise<ReadonlyMap<BlockRow, BlockRow>> {
+    let text = this.before ? textOf(this.before) : "";
+    const parts = rows.map((row) => {
+      const was = text;
+      text = textOf(row);
+      return changedPart(was, text);
+    });
+    const counts = await this.deps.counter.countAll(parts.flatMap(({ was, is }) => [was, is]));
+    let o200kTokens = this.before?.o200kTokens ?? 0;
+    return new Map(
+      rows.map((row, index) => {
+        o200kTokens += counts[2 * index + 1]! - counts[2 * index]!;
+        return [row, { ...row, o200kTokens }];
+      }),
+    );
   }
 
   /** Whether something was done that watchers would see. */

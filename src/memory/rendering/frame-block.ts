@@ -61,6 +61,7 @@ export function ownerName({ kind, name }: BlockOwner): string {
 
 /** What looks like the tag of a block, with whatever spaces and unseen characters are in it, is shown as text. */
 export function unlikeFrames(text: string): string {
+  if (!text.includes("<")) return text;
   return text.replace(
     /<(?=[\s\p{Cf}]*\/?[\s\p{Cf}]*b[\p{Cf}]*l[\p{Cf}]*o[\p{Cf}]*c[\p{Cf}]*k[\s\p{Cf}]*:)/giu,
     "&lt;",

@@ -37,6 +37,8 @@ export function countedChars(rendered: string, contents: readonly SectionContent
 /** Characters as people count them: a pair of surrogates is one. */
 function characters(text: string): number {
   let count = text.length;
+  // Nothing but ASCII, as most texts are.
+  if (Buffer.byteLength(text) === count) return count;
   for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) === 0xdc00) count--;
   return count;
 }
