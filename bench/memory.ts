@@ -235,6 +235,9 @@ async function merging(quire: Quire): Promise<Figure[]> {
   const watch = new StallWatch();
   const measure = async (work: () => Promise<unknown>) => {
     const times: number[] = [];
+    // What was prepared leaves garbage, which is not measured.
+    globalThis.gc?.();
+    await new Promise((next) => setTimeout(next, 50));
     watch.reset();
     for (let at = 0; at < 5; at++) times.push(await elapsedMs(work));
     // The watch looks again before anything else is measured.

@@ -148,6 +148,8 @@ class Attempt {
   private draft: BlockDraft | undefined;
   private document: BlockDocument | undefined;
   private isMerged = false;
+  /** Large texts take their time: others get theirs between two steps. */
+  private readonly pause = pausing();
   private readonly refused = new Map<AnyWrite, unknown>();
   private readonly answers = new Map<AnyWrite, unknown>();
   private before: BlockRow | undefined;
@@ -179,7 +181,6 @@ class Attempt {
     draft.isTouched = merged !== undefined;
     this.draft = draft;
     const planned = new Map<AnyWrite, PlannedWrite>();
-    const pause = pausing();
     for (const [index, write] of writes.entries()) {
       const had = draft.row;
       try {
@@ -195,12 +196,12 @@ class Attempt {
         this.later.push(...writes.slice(index + 1));
         break;
       }
-      await pause();
+      await this.pause();
     }
     return this.commit(draft, planned);
   }
 
-  /** The writes that are planned now, those first that were prepared for the document as it is stored. */
+  /** The writes that are planned now. Those come first that were prepared for the block as it is stored: others would make them late. */
   private async prepare(reads: BlockReads, row: BlockRow | undefined, fresh: readonly AnyWrite[]) {
     for (const write of fresh) {
       const merged = await write.prepare?.(reads, row);
@@ -208,6 +209,7 @@ class Attempt {
       this.later.push(...fresh.filter((other) => other !== write));
       return { writes: [write], merged };
     }
+    if (!row) return { writes: fresh, merged: undefined };
     const [first, rest] = [fresh.filter(({ prepare }) => prepare), fresh.filter(({ prepare }) => !prepare)];
     return { writes: [...first, ...rest], merged: undefined };
   }
@@ -251,8 +253,14 @@ class Attempt {
     const rows = [...new Set([...planned.values()].map(({ row }) => row))].filter((row) => row !== undefined);
     const counted = await this.counted(rows.filter((row) => row !== before));
     const withTokens = (row: BlockRow | undefined) => row && (counted.get(row) ?? row);
-    for (const [write, { answer, row }] of planned) this.answers.set(write, answer(withTokens(row)));
     const nowUs = toMicroseconds(draft.nowMs);
+    const kept: StoredAnswerRow[] = [];
+    for (const [write, { answer, row }] of planned) {
+      await this.pause();
+      const given = answer(withTokens(row));
+      this.answers.set(write, given);
+      if (write.key.requestId !== "") kept.push(storedAnswerRow(write.key, given, null, nowUs));
+    }
     const after = withTokens(draft.row);
     const isFolded =
       after && (!before || Math.floor(after.revision / foldAfter) > Math.floor(before.revision / foldAfter));
@@ -265,9 +273,7 @@ class Attempt {
       shares: [...draft.newShares.values()],
       unshared: [...draft.unshared],
       peers: draft.peers,
-      answers: [...planned.keys()]
-        .filter(({ key }) => key.requestId !== "")
-        .map((write) => storedAnswerRow(write.key, this.answers.get(write), null, nowUs)),
+      answers: kept,
     };
   }
 
