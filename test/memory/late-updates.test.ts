@@ -55,7 +55,7 @@ test("an update that was made without many others is merged in a worker thread, 
   const other = await openedEngine({ database: one.config.database });
   await putBlock(one.quire, "notes", schema);
   const late = await new LoroClient(one.quire, "notes").open();
-  await write(one, 150);
+  await write(one, 300);
   // Both servers have the document open.
   await shown(one);
   await shown(other);
@@ -69,9 +69,9 @@ test("an update that was made without many others is merged in a worker thread, 
     update: Buffer.from(update),
   });
   expect(imports).not.toContain(update.length);
-  expect(merged!.text).toBe(`=== words ===\n\nlate ${"word ".repeat(150)}\n\n=== counts ===\n\nn: 151`);
+  expect(merged!.text).toBe(`=== words ===\n\nlate ${"word ".repeat(300)}\n\n=== counts ===\n\nn: 301`);
   const { revision, snapshotRevision } = await stored(one);
-  expect([revision, snapshotRevision]).toEqual([152, 152]);
+  expect([revision, snapshotRevision]).toEqual([302, 302]);
 
   imports.length = 0;
   expect((await shown(other)).text).toBe(merged!.text);
@@ -80,32 +80,32 @@ test("an update that was made without many others is merged in a worker thread, 
   await write(one, 2);
   const { text } = await shown(other);
   expect(text).toBe((await shown(one)).text);
-  expect(text).toContain("n: 156");
+  expect(text).toContain("n: 306");
   await late.sync();
-  expect(`${late.doc.getText(words)}`.match(/word|late/g)).toHaveLength(156);
+  expect(`${late.doc.getText(words)}`.match(/word|late/g)).toHaveLength(306);
   // What each revision holds can still be read.
-  const then = await other.quire.memory.getBlockRevision({ block, revision: 152 });
+  const then = await other.quire.memory.getBlockRevision({ block, revision: 302 });
   expect(then.text).toBe(merged!.text);
 });
 
 test("an update of somebody who has nearly all is merged at once, and stored as it is", async () => {
   const one = await openedEngine();
   await putBlock(one.quire, "notes", schema);
-  await write(one, 150);
+  await write(one, 300);
   const client = await new LoroClient(one.quire, "notes").open();
   await write(one, 3);
   client.doc.getText(words).insert(0, "near ");
   const { block: merged } = await client.sync();
   expect(merged!.text).toContain("near ");
   const { revision, snapshotRevision } = await stored(one);
-  expect([revision, snapshotRevision < 152]).toEqual([155, true]);
+  expect([revision, snapshotRevision < 302]).toEqual([305, true]);
 });
 
 test("a late update that is refused for its size leaves the block, and those that wait beside it go on", async () => {
   const one = await openedEngine();
-  await putBlock(one.quire, "notes", schema, [], { charLimit: 2_000 });
+  await putBlock(one.quire, "notes", schema, [], { charLimit: 2_500 });
   const late = await new LoroClient(one.quire, "notes").open();
-  await write(one, 150);
+  await write(one, 300);
   late.doc.getText(words).insert(0, "late ".repeat(300));
   const refused = refusal(
     one.quire.memory.syncBlock({ block, actor: asEntropy, update: Buffer.from(late.pending()) }),
@@ -113,7 +113,7 @@ test("a late update that is refused for its size leaves the block, and those tha
   await Promise.all([write(one, 5), refused]);
   expect((await refused).reason).toBe("BLOCK_LIMIT_EXCEEDED");
   expect((await shown(one)).text).toBe(
-    `=== words ===\n\n${"word ".repeat(155).trimEnd()} \n\n=== counts ===\n\nn: 155`,
+    `=== words ===\n\n${"word ".repeat(305).trimEnd()} \n\n=== counts ===\n\nn: 305`,
   );
 });
 

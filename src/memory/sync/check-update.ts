@@ -44,8 +44,10 @@ export type CheckedUpdate =
     };
 
 const mostOps = 20_000;
-/** So many operations, the update's own and those that it was made without, are merged on the event loop: each takes up to 40 us. */
+/** So many operations, the update's own and those that it was made without, are merged on the event loop: each takes up to 40 us, whatever its length. */
 const mostMerged = 500;
+/** Of so many characters and values it is not asked how many operations they are. */
+const mostLookedAt = 20_000;
 const mostChanges = 10_000;
 const childMark = "🦜:cid:";
 
@@ -115,12 +117,17 @@ function checkOn(copy: DocumentCopy, input: UpdateToCheck): CheckedUpdate {
   return { kind: "fine", newOps, merged };
 }
 
-/** How many operations of a document its author did not have who wrote after these. */
+/** How many operations of a document its author did not have who wrote after these; many, where it is many characters and values. */
 function opsWithout(doc: LoroDoc, known: VersionVector, deps: readonly string[]): number {
   const had = doc.frontiersToVV(deps.map(idOf)).toJSON();
-  let without = 0;
-  for (const [peer, end] of known.toJSON()) without += Math.max(0, end - (had.get(peer) ?? 0));
-  return without;
+  const spans = [...known.toJSON()]
+    .map(([peer, end]) => ({ peer, counter: had.get(peer) ?? 0, end }))
+    .map(({ peer, counter, end }) => ({ peer, counter, length: end - counter }))
+    .filter(({ length }) => length > 0);
+  const values = spans.reduce((sum, { length }) => sum + length, 0);
+  if (values > mostLookedAt) return values;
+  const changes = spans.flatMap((span) => doc.exportJsonInIdSpan(span));
+  return changes.reduce((sum, { ops }) => sum + ops.length, 0);
 }
 
 /** An operation's id as JSON has it: its counter, and its peer. */
