@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { createTwoFilesPatch } from "diff";
-import type { Block, BlockRevision } from "../../contract/gen/quire/v1/memory.js";
+import { type Block, type BlockRevision, OwnerKind } from "../../contract/gen/quire/v1/memory.js";
 import { blockJson, blockRevisionJson } from "../../contract/proto-json.js";
 import type { Memory } from "../client/quire-client.js";
 import { readPages } from "../client/read-pages.js";
@@ -14,7 +14,7 @@ import {
   withBlock,
 } from "../memory/block-command.js";
 import { configureCommand, deleteCommand } from "../memory/configure-commands.js";
-import { blockPermissions, readOwner, shortName } from "../memory/names.js";
+import { blockPermissions, blockTypes, readOwner, shortName } from "../memory/names.js";
 import { appendCommand, setCommand } from "../memory/write-commands.js";
 import { type ListLook, printList } from "../terminal/list.js";
 import { localTime, oneLine, printable, rounded } from "../terminal/printable.js";
@@ -47,20 +47,45 @@ function listCommand(terminal: Terminal): Command {
     .description("list blocks")
     .argument("[owner]", "whose blocks (default: everybody's)")
     .option("--prefix <text>", "only labels that begin so", "")
+    .addOption(new Option("--type <type>", "only blocks of this type").choices(Object.keys(blockTypes)))
+    .option("--shared", "only blocks that are shared: with the agent of --as, or with anybody")
     .option("--limit <n>", "how many at most", positiveNumber, 50)
-    .addHelpText("after", examples("quire memory ls", "quire memory ls atlas --prefix plan"));
-  return addServerFlags(withActor(command)).action(
-    (owner: string | undefined, flags: MemoryFlags & { readonly prefix: string; readonly limit: number }) =>
-      withClient(flags, async ({ memory }) => {
-        const fixed = {
-          labelPrefix: flags.prefix,
-          ...(owner ? { owner: readOwner(owner) } : {}),
-          ...(flags.as ? { actor: flags.as } : {}),
-        };
-        const read = (page: object) => memory.listBlocks({ ...fixed, ...page });
-        printList(terminal, await readPages(flags.limit, read, ({ blocks }) => blocks), blockLook, flags);
-      }),
+    .addHelpText(
+      "after",
+      examples(
+        "quire memory ls",
+        "quire memory ls atlas --prefix plan",
+        "quire memory ls --as agent:flux --shared",
+      ),
+    );
+  return addServerFlags(withActor(command)).action((owner: string | undefined, flags: ListFlags) =>
+    withClient(flags, async ({ memory }) => {
+      const fixed = {
+        labelPrefix: flags.prefix,
+        ...(owner ? { owner: readOwner(owner) } : {}),
+        ...(flags.as ? { actor: flags.as } : {}),
+        ...(flags.type ? { type: blockTypes[flags.type] } : {}),
+        ...(flags.shared ? { shared: true } : {}),
+      };
+      const read = (page: object) => memory.listBlocks({ ...fixed, ...page });
+      const look = { ...blockLook, none: noneWords(owner) };
+      printList(terminal, await readPages(flags.limit, read, ({ blocks }) => blocks), look, flags);
+    }),
   );
+}
+
+type ListFlags = MemoryFlags & {
+  readonly prefix: string;
+  readonly type?: keyof typeof blockTypes;
+  readonly shared?: boolean;
+  readonly limit: number;
+};
+
+/** An agent without blocks of its own may use others'. */
+function noneWords(owner: string | undefined): string {
+  if (!owner || readOwner(owner).kind !== OwnerKind.AGENT) return blockLook.none;
+  const { name } = readOwner(owner);
+  return `${printable(name)} owns no such block; what it can use: quire memory ls --as agent:${printable(name)}`;
 }
 
 const blockLook: ListLook<Block> = {

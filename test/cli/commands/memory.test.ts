@@ -59,6 +59,18 @@ describe("quire memory", () => {
     expect(await shown("nova", "--block", "kept")).toContain("An old letter.");
   });
 
+  it("lists by type, and what is shared with an agent", async () => {
+    await memory("set", "lyra", "facts", "one", "--create");
+    await memory("set", "lyra", "diary", "two", "--create", "--type", "archival");
+    await memory("share", "lyra", "diary", "mira", "--permission", "append");
+    const labels = async (...args: string[]) =>
+      jsonLines((await memory("ls", ...args, "--json")).out).map((row) => (row as { label: string }).label);
+    expect(await labels("lyra", "--type", "archival")).toEqual(["diary"]);
+    expect(await labels("lyra", "--shared")).toEqual(["diary"]);
+    expect(await labels("--as", "agent:mira", "--shared")).toEqual(["diary"]);
+    expect((await memory("ls", "mira")).err).toContain("quire memory ls --as agent:mira");
+  });
+
   it("configures and deletes", async () => {
     await memory("set", "vega", "plan", "one", "--create", "--type", "log");
     expect((await memory("configure", "vega", "plan", "--pin")).out).toContain("--type core");
