@@ -11,7 +11,7 @@ import { type Features, type RankOptions, rankScored } from "../../src/recall/ra
 import { scoreQuery } from "../../src/recall/ranking/score-query.js";
 import { type TermScoring, termScoring } from "../../src/recall/ranking/score-terms.js";
 import { findPartitions } from "../../src/recall/search/find-partitions.js";
-import { readMeaning } from "../../src/recall/search/query-meaning.js";
+import { beginMeaning } from "../../src/recall/search/query-meaning.js";
 import { createLogger } from "../../src/telemetry/logger.js";
 import { progress } from "../measure.js";
 import { startPostgres } from "../scale/postgres.js";
@@ -73,11 +73,11 @@ export async function openHome(
       const partitions = await store.partitions(tenant, [owner], 10);
       const scope = { partitions, onlyBlocks: new Map(), thread: undefined };
       const found = await findPartitions(engine.recall, tenant, query, scope, noPause);
-      const scored = await stepByStep(scoreQuery(query, found, { ...termScoring, ...scoring }), noPause);
       const compared = maxCompared === undefined ? {} : { maxCompared };
-      const { cosines } = engine.recall.embedding
-        ? await readMeaning(engine.recall, scored, { pause: noPause, ...compared })
-        : { cosines: undefined };
+      const comparing =
+        engine.recall.embedding && beginMeaning(engine.recall, query, found, { pause: noPause, ...compared });
+      const scored = await stepByStep(scoreQuery(query, found, { ...termScoring, ...scoring }), noPause);
+      const cosines = comparing && (await comparing(scored)).cosines;
       const ranked = await stepByStep(rankScored(scored, { cosines, ...options }), noPause);
       const documentIds = ranked.map(({ partition, row }) => partition.table.ids[row]!);
       const unknown = documentIds.filter((id) => !idsByDocument.has(id));

@@ -122,7 +122,8 @@ export class MemorySource implements Source {
         limit,
         similarityThreshold: view.recall.threshold ?? defaultSimilarity,
         nowMs: view.nowMs,
-        isReadOnly: view.isDryRun,
+        // Whoever asks has caught up, or only counted what waits.
+        pending: 0,
       },
       signal,
     );

@@ -35,8 +35,34 @@ const stepCandidates = 512;
 
 /** The best documents for a query, best first. Pure: the same input gives the same order. */
 export function* rankScored(scored: ScoredQuery, options: RankOptions): Steps<Ranked[]> {
-  const { weights, limit, isWanted, cosines } = options;
+  const { cosines, limit } = options;
   const meanings = cosines && new Meanings(scored.partitions, cosines);
+  const values = new Float64Array(featureNames.length);
+  const best = yield* bestRows(scored, meanings, options);
+  const ranked = best.map(({ of, row, score }): Ranked => {
+    const { partition } = of;
+    readFeatures(scored, of, row, meanings, values);
+    const features = Object.fromEntries(featureNames.map((name, at) => [name, values[at]!])) as Features;
+    const coverage = of.scores[row]! / scored.totalIdf;
+    return { partition, row, score, coverage, features, cosine: cosines?.get(partition.table.ids[row]!) };
+  });
+  return ranked.sort((a, b) => b.score - a.score || idOf(a) - idOf(b)).slice(0, limit);
+}
+
+/** A row, and what it is worth. */
+export interface BestRow {
+  readonly of: ScoredPartition;
+  readonly row: number;
+  readonly score: number;
+}
+
+/** The rows that are worth most, as many as the limit says or a few more that are worth the same, in no order. */
+export function* bestRows(
+  scored: ScoredQuery,
+  meanings: Meanings | undefined,
+  options: RankOptions,
+): Steps<BestRow[]> {
+  const { weights, limit, isWanted } = options;
   yield;
   const candidates = yield* findCandidates(
     scored,
@@ -59,26 +85,14 @@ export function* rankScored(scored: ScoredQuery, options: RankOptions): Steps<Ra
       if (done % stepCandidates === 0) yield;
     }
   const least = total > limit ? kthLargest(scores.slice(), total, limit) : Number.NEGATIVE_INFINITY;
-  const ranked: Ranked[] = [];
+  const best: BestRow[] = [];
   done = 0;
   for (const { of, rows } of candidates)
     for (const row of rows) {
       const score = scores[done++]!;
-      if (score < least) continue;
-      const { partition } = of;
-      readFeatures(scored, of, row, meanings, values);
-      const features = Object.fromEntries(featureNames.map((name, at) => [name, values[at]!])) as Features;
-      const coverage = of.scores[row]! / scored.totalIdf;
-      ranked.push({
-        partition,
-        row,
-        score,
-        coverage,
-        features,
-        cosine: cosines?.get(partition.table.ids[row]!),
-      });
+      if (score >= least) best.push({ of, row, score });
     }
-  return ranked.sort((a, b) => b.score - a.score || idOf(a) - idOf(b)).slice(0, limit);
+  return best;
 }
 
 function idOf({ partition, row }: Ranked): number {

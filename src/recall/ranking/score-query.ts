@@ -86,7 +86,8 @@ function statistics(query: Query, partitions: readonly RankedPartition[]) {
   return { idfs, averageLength: Math.max(1, words / Math.max(1, documents)) };
 }
 
-function namedSpeaker(query: Query, partitions: readonly RankedPartition[]): string | undefined {
+/** The one speaker that a query names; undefined for none, or several. */
+export function namedSpeaker(query: Query, partitions: readonly RankedPartition[]): string | undefined {
   const named = new Set<string>();
   for (const { table } of partitions)
     for (const name of table.speakerNames.list) {

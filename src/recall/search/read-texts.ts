@@ -35,11 +35,12 @@ export async function readTexts(
     const message = row && decodeMessages(row.wire)[document.messageIndex - row.firstIndex];
     if (message) texts.set(document.id, { text: messageWords(message), messageId: message.id, label: "" });
   }
-  const blocks = refs.length > 0 ? await store.blocks(tenantId, refs) : [];
-  const entries = refs.length > 0 ? await store.archival(tenantId, refs) : [];
+  const entries = new Map((await store.archival(tenantId, refs)).map((entry) => [entry.id, entry]));
+  const left = refs.filter((id) => !entries.has(id));
+  const blocks = new Map((await store.blocks(tenantId, left)).map((block) => [block.id, block]));
   for (const document of others) {
-    const block = blocks.find(({ id }) => id === document.refId);
-    const entry = entries.find(({ id }) => id === document.refId);
+    const block = blocks.get(document.refId);
+    const entry = entries.get(document.refId);
     if (block) texts.set(document.id, { text: block.text, messageId: "", label: block.label });
     else if (entry) texts.set(document.id, { text: entry.content, messageId: "", label: "" });
   }

@@ -11,7 +11,7 @@ import { type Features, type Ranked, rankScored } from "../ranking/rank.js";
 import { scoreQuery } from "../ranking/score-query.js";
 import { type Filters, wantedRows } from "./filters.js";
 import { findPartitions } from "./find-partitions.js";
-import { type QueryMeaning, readMeaning } from "./query-meaning.js";
+import { beginMeaning, type QueryMeaning } from "./query-meaning.js";
 import { type DocumentText, readTexts } from "./read-texts.js";
 import { resolveScope, type Scope } from "./scope.js";
 
@@ -34,8 +34,8 @@ export interface SearchCommand extends Filters {
   readonly similarityThreshold: number;
   /** What time it is for words such as "yesterday". */
   readonly nowMs?: number | undefined;
-  /** Whether nothing may be written: what waits to be indexed is only counted. */
-  readonly isReadOnly?: boolean | undefined;
+  /** How many texts wait to be indexed, for callers who have just caught up, or may not write. */
+  readonly pending?: number | undefined;
 }
 
 export interface SearchHit {
@@ -63,6 +63,9 @@ export interface SearchAnswer {
   readonly withoutVector: number;
 }
 
+/** So many more are ranked than are shown: those that are gone give their places to them. */
+const spareHits = 16;
+
 /** Finds what was written down and said. Any text is a query; one that says nothing finds nothing. */
 export async function search(
   deps: RecallDeps,
@@ -73,9 +76,7 @@ export async function search(
   const { store, indexer, embedding } = deps;
   if (command.mode === "vector" && !embedding)
     throw QuireError.field("INVALID_FIELD", "mode", "is VECTOR, and no embedder is configured");
-  const pending = command.isReadOnly
-    ? await store.countPending(tenantId)
-    : await indexer.catchUp(tenantId, signal);
+  const pending = command.pending ?? (await indexer.catchUp(tenantId, signal));
   const scope =
     command.scope ??
     (await resolveScope(store, tenantId, { session: undefined, owner: undefined, ...command }));
@@ -83,10 +84,11 @@ export async function search(
   const pause = pausing(signal);
   const partitions = await findPartitions(deps, tenantId, query, scope, pause);
   const isWanted = await wantedRows(deps, scope, partitions, command, pause);
-  const scored = await stepByStep(scoreQuery(query, partitions), pause);
   const wantsMeaning = embedding !== undefined && command.mode !== "keyword" && command.query.trim() !== "";
-  const meaning: QueryMeaning = wantsMeaning
-    ? await readMeaning(deps, scored, { isWanted, pause, signal })
+  const comparing = wantsMeaning && beginMeaning(deps, query, partitions, { isWanted, pause, signal });
+  const scored = await stepByStep(scoreQuery(query, partitions), pause);
+  const meaning: QueryMeaning = comparing
+    ? await comparing(scored)
     : {
         cosines: undefined,
         note: command.mode === "hybrid" ? "no embedder is configured" : "",
@@ -101,7 +103,7 @@ export async function search(
       : hit.features.terms > 0 || hit.features.date > 0 || (hit.cosine ?? -1) >= command.similarityThreshold;
   const hits: SearchHit[] = [];
   // What was deleted since its table was read has no row, and gives its place to the next.
-  for (let most = command.limit + 16; ; most *= 4) {
+  for (let most = command.limit + spareHits; ; most *= 4) {
     let ranked = await stepByStep(rankScored(scored, { weights, limit: most, isWanted, cosines }), pause);
     const isAll = ranked.length < most;
     if (isByMeaning) ranked = [...ranked].sort((a, b) => (b.cosine ?? -1) - (a.cosine ?? -1));
@@ -121,13 +123,18 @@ async function readHits(
   limit: number,
   scope: Scope,
 ): Promise<SearchHit[]> {
-  const wanted = ranked.slice(0, limit + 16);
   const idOf = ({ partition, row }: Ranked) => partition.table.ids[row]!;
-  const rows = await deps.store.documents(tenantId, wanted.map(idOf));
-  const documents = new Map(rows.map((row) => [row.id, row]));
   const partitions = new Map(scope.partitions.map((partition) => [partition.id, partition]));
-  const gone = wanted.map(idOf).filter((id) => !documents.has(id));
-  if (gone.length > 0) deps.embedding?.index.forget(gone);
+  const documents = new Map<number, SearchDocumentRow>();
+  const read = async (some: readonly Ranked[]) => {
+    const ids = some.map(idOf);
+    for (const row of await deps.store.documents(tenantId, ids)) documents.set(row.id, row);
+    const gone = ids.filter((id) => !documents.has(id));
+    if (gone.length > 0) deps.embedding?.index.forget(gone);
+  };
+  const wanted = ranked.slice(0, limit + spareHits);
+  await read(wanted.slice(0, limit));
+  if (documents.size < Math.min(limit, wanted.length)) await read(wanted.slice(limit));
   const shown = wanted.filter((one) => documents.has(idOf(one))).slice(0, limit);
   const texts = await readTexts(
     deps.store,

@@ -9,8 +9,8 @@ import type { DocumentVector, Survey, SurveyOptions, VectorIndex } from "./vecto
 import { VectorSet } from "./vector-set.js";
 
 const scanning = task<typeof scanOffloaded>("src/recall/vectors/scan-vectors.ts", "scanOffloaded");
-/** So many numbers are looked at in a millisecond or two; more go to a worker thread. */
-const fewNumbers = 1_000_000;
+/** So many numbers are looked at in a millisecond or two; more go to a worker thread, and to tell it of them takes as long. */
+const fewNumbers = 1_500_000;
 const sliceVectors = 200;
 /** A vector that another server wrote may become visible later than one with a later time: so far back is looked. */
 const overlapUs = 10_000_000n;

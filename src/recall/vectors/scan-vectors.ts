@@ -19,7 +19,7 @@ export interface Nearest {
 
 /** Of those that look nearest by their signs, so many times as many as are wanted are compared, and so many at least. */
 const comparedTimes = 4;
-const leastCompared = 2_000;
+const leastCompared = 1_000;
 
 /** About how many numbers a scan looks at. */
 export function scanCost({ sets, query, nearest }: ScanTask): number {
@@ -64,8 +64,13 @@ export function scanVectors({ sets, query, nearest }: ScanTask): Nearest {
   for (const { rows } of large)
     for (const chunk of rows)
       for (let row = 0; row < chunk.count; row++) if (estimates[at++]! >= least) compare(chunk, row);
+  const farthest =
+    cosines.length > nearest
+      ? kthLargest(Float64Array.from(cosines), cosines.length, nearest)
+      : Number.NEGATIVE_INFINITY;
+  const order: number[] = [];
+  for (let index = 0; index < cosines.length; index++) if (cosines[index]! >= farthest) order.push(index);
   // Of equal cosines, the older document is nearer.
-  const order = ids.map((_, index) => index);
   order.sort((a, b) => cosines[b]! - cosines[a]! || ids[a]! - ids[b]!);
   const best = order.slice(0, nearest);
   return {
