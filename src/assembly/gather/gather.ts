@@ -7,6 +7,7 @@ import { askSources } from "../../sources/ask-sources.js";
 import type { AskedSource } from "../../sources/asked-source.js";
 import type { SourceDeps } from "../../sources/deps.js";
 import type { ActiveSource, ExampleMessage, ShownHistory, SourceView } from "../../sources/source.js";
+import { decodeMessages } from "../../thread/message-codec.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { CallLimits } from "../call-limits.js";
 import type { HistoryStage } from "../history/history.js";
@@ -195,13 +196,15 @@ export async function* gatherRest(
   return resolved.sources.flatMap(({ source }) => known.get(source.name) ?? []);
 }
 
-function shownIn({ shown, layer }: HistoryStage): ShownHistory {
+function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
   // An open turn has no place yet.
-  const firstDepth = shown.find(({ stored }) => stored.depth > 0)?.stored.depth ?? 0;
+  const first = shown.find(({ stored }) => stored.depth > 0);
   return {
-    firstDepth,
+    firstDepth: first?.stored.depth ?? 0,
+    firstMessage: first === shown[0] ? layer.splitMessageIndex : 0,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
+    messages: () => allPieces().flatMap(decodeMessages),
   };
 }
 
