@@ -8,6 +8,8 @@ import type { PlannedTurn } from "../src/transcripts/import/transcript.js";
 /** One request to the model: what was said until then, what the engine sent of it, and what the model answered. */
 export interface GrownRequest {
   readonly turn: number;
+  /** Whether it answers an event; else it is inside a tool loop. */
+  readonly isEvent: boolean;
   readonly before: readonly Message[];
   readonly sent: readonly Message[];
   /** Of what was sent; all there are, where nothing could be sent. */
@@ -72,8 +74,8 @@ export async function* grow(
         compactionId: context?.historyLayer?.compactionId ?? "",
       };
     };
-    const isEvent = asked.length === 1 && asked[0]!.role === MessageRole.USER && asked[0]!.parts.length > 0;
-    let next = isEvent
+    const hasEvent = asked.length === 1 && asked[0]!.role === MessageRole.USER && asked[0]!.parts.length > 0;
+    let next = hasEvent
       ? await ask({ event: { id: `event-${turn}`, content: asked[0]!.parts, timezone: "UTC" } })
       : undefined;
     const { abandonOpenItems } = planned;
@@ -90,9 +92,10 @@ export async function* grow(
     before.push(...asked);
     for (const message of messages.slice(asked.length)) {
       if (message.role === MessageRole.ASSISTANT) {
+        const isEvent = next !== undefined;
         next ??= await ask({ activeTurnId: turnId });
         assemblyId = next.assemblyId;
-        yield { turn, before, ...next, answer: message };
+        yield { turn, isEvent, before, ...next, answer: message };
       }
       next = undefined;
       await ledger.appendMessages({ turnId, messages: [message], assemblyId });

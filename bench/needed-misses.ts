@@ -1,10 +1,14 @@
 import type { Message } from "../src/contract/gen/quire/v1/message.js";
 import { namesIn as stateNames } from "../src/domain/names.js";
+import type { GrownRequest } from "./needed-grow.js";
 import { says } from "./needed-names.js";
 import { read } from "./needed-peers.js";
 
 /** What became of the place where a needed name was said last. */
 export interface Miss {
+  readonly turn: number;
+  /** Whether the request answers an event; else it is inside a tool loop. */
+  readonly isEvent: boolean;
   readonly name: string;
   /** What said it: a user, an assistant's words, a call, a result. */
   readonly by: string;
@@ -18,7 +22,7 @@ export interface Miss {
   readonly isStateName: boolean;
 }
 
-export function missOf(name: string, before: readonly Message[], sent: readonly Message[]): Miss {
+export function missOf(name: string, { turn, isEvent, before, sent }: GrownRequest): Miss {
   const at = before.findLastIndex((message) => says(read(message).text, name));
   const times = before.filter((message) => says(read(message).text, name)).length;
   const message = before[at]!;
@@ -26,7 +30,7 @@ export function missOf(name: string, before: readonly Message[], sent: readonly 
   const marks = new Set(sent.flatMap(idsOf));
   const place = idsOf(message).some((id) => marks.has(id)) ? "cut short" : "summarized";
   const isStateName = stateNames(read(message).text).has(name);
-  return { name, by: kindOf(message, name), place, ago, times, isStateName };
+  return { turn, isEvent, name, by: kindOf(message, name), place, ago, times, isStateName };
 }
 
 function idsOf({ parts }: Message): string[] {

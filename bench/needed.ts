@@ -12,6 +12,8 @@ const budgets = option("budgets")?.split(",").map(Number) ?? [4_096, 16_384, 32_
 const held = { budget: 32_768, share: 0.97 };
 /** Where what recall adds is measured: the same sessions once more, in contexts of the same size, without it. */
 const comparedAt = [16_384, 32_768];
+/** However busy the machine is: this measures what is recalled, and not how fast. */
+const withRecall = { sources: [{ name: "memory", deadlineMs: 60_000 }] };
 const withoutRecall = { sources: [{ name: "memory", enabled: false }] };
 
 const peers: Readonly<Record<string, NeededPeer>> = {
@@ -39,7 +41,7 @@ export async function run(): Promise<Figure[]> {
   const pairs: Pair[] = [];
   for (const kind of [...sessions, generatedSessions()])
     for (const budget of kind.kind.includes(only) ? budgets : []) {
-      const grown = await growAll(kind, budget, {}, isComparing ? {} : peers);
+      const grown = await growAll(kind, budget, withRecall, isComparing ? {} : peers);
       if (grown.requests === 0) continue;
       if (!isComparing) figures.push(...ofPeers(kind, budget, grown));
       if (!comparedAt.includes(budget)) continue;
@@ -162,12 +164,13 @@ function ofPeers(sessions: Sessions, budget: number, grown: Grown): Figure[] {
 
 /** Whether something is needed and does not fit any more. */
 async function measure(
-  { before, sent, tokens, answer }: GrownRequest,
+  request: GrownRequest,
   said: ReadonlySet<string>,
   budget: number,
   shares: Shares,
   others: Readonly<Record<string, NeededPeer>>,
 ): Promise<boolean> {
+  const { before, sent, tokens, answer } = request;
   const needed = [...namesCalled(answer)].filter((name) => said.has(name));
   const whole = before.reduce((sum, message) => sum + read(message).tokens, 0);
   if (needed.length === 0 || whole <= budget) return false;
@@ -178,7 +181,7 @@ async function measure(
   const ours = sent.map((message) => read(message).text).join("\n");
   note("ours", ours);
   if (process.argv.includes("--misses"))
-    for (const name of needed) if (!says(ours, name)) progress(JSON.stringify(missOf(name, before, sent)));
+    for (const name of needed) if (!says(ours, name)) progress(JSON.stringify(missOf(name, request)));
   for (const [name, choose] of Object.entries(others)) note(name, await choose(before, tokens));
   return true;
 }
