@@ -204,7 +204,9 @@ function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
     firstMessage: first === shown[0] ? layer.splitMessageIndex : 0,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
-    messages: () => allPieces().flatMap(decodeMessages),
+    *messages() {
+      for (const piece of allPieces().toReversed()) yield* decodeMessages(piece).toReversed();
+    },
   };
 }
 
