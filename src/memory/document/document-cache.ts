@@ -1,6 +1,7 @@
 import type { BoundedCache } from "../../domain/bounded-cache.js";
 import type { Caches } from "../../domain/caches.js";
 import { megabyte } from "../../domain/memory-size.js";
+import type { Soon } from "../../domain/soon.js";
 import { type Offload, task } from "../../offload/offload.js";
 import type { BlockReads } from "../../storage/memory/block-reads.js";
 import type { BlockRow } from "../../storage/memory/rows.js";
@@ -55,7 +56,8 @@ export class DocumentCache {
       ? BlockDocument.open(this.peer, await this.offload.run(folding, { snapshot, tail }), revision)
       : BlockDocument.open(this.peer, snapshot, snapshotRevision);
     this.taken.add(document);
-    if (!isLong && snapshotRevision < revision) document.catchUp(tail, revision);
+    if (!isLong && snapshotRevision < revision)
+      await this.orFree(document, () => document.catchUp(tail, revision));
     return document;
   }
 
@@ -114,19 +116,23 @@ export class DocumentCache {
     document: BlockDocument,
     revision: number,
   ): Promise<boolean> {
+    const isCaughtUp = await this.orFree(document, async () => {
+      if ((await reads.snapshotRevision(tenantId, blockId)) > document.revision) return false;
+      const tail = await reads.updates(tenantId, blockId, document.revision, revision);
+      if (sizeOf(tail) > mostTailBytes) return false;
+      document.catchUp(tail, revision);
+      return true;
+    });
+    if (!isCaughtUp) this.throwAway(document);
+    return isCaughtUp;
+  }
+
+  private async orFree<T>(document: BlockDocument, work: () => Soon<T>): Promise<T> {
     try {
-      if ((await reads.snapshotRevision(tenantId, blockId)) <= document.revision) {
-        const tail = await reads.updates(tenantId, blockId, document.revision, revision);
-        if (sizeOf(tail) <= mostTailBytes) {
-          document.catchUp(tail, revision);
-          return true;
-        }
-      }
+      return await work();
     } catch (error) {
       this.throwAway(document);
       throw error;
     }
-    this.throwAway(document);
-    return false;
   }
 }
