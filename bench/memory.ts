@@ -242,7 +242,7 @@ async function merging(quire: Quire): Promise<Figure[]> {
     for (let at = 0; at < 5; at++) times.push(await elapsedMs(work));
     // The watch looks again before anything else is measured.
     await new Promise((next) => setTimeout(next, 50));
-    return { ms: median(times), stallMs: watch.longest.ms };
+    return { ms: median(times), stall: watch.longest };
   };
   let sent = doc.version();
   const merged = await measure(async () => {
@@ -254,7 +254,9 @@ async function merging(quire: Quire): Promise<Figure[]> {
   });
   const early = await measure(() => quire.memory.getBlockRevision({ block, revision: 100 }));
   const restored = await measure(() => quire.memory.restoreBlock({ block, actor, revision: 9_000 }));
-  const stallMs = Math.max(merged.stallMs, early.stallMs, restored.stallMs);
+  const stalls = [merged.stall, early.stall, restored.stall];
+  const stallMs = Math.max(...stalls.map(({ ms }) => ms));
+  const workMs = Math.max(...stalls.map((stall) => stall.workMs)).toFixed(1);
   const figure = "longest stall of the event loop: late updates, early revisions";
   return [
     {
@@ -263,7 +265,7 @@ async function merging(quire: Quire): Promise<Figure[]> {
       unit: "ms",
       limit: stallLimitMs,
       holds: stallMs <= stallLimitMs,
-      note: "at most",
+      note: `at most; at work ${workMs} ms`,
     },
     { figure: "an update that comes 10,000 edits late", value: merged.ms, unit: "ms" },
     { figure: "reading what a block said 9,900 edits ago", value: early.ms, unit: "ms" },
