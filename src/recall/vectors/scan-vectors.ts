@@ -19,7 +19,7 @@ export interface Nearest {
 
 /** Of those that look nearest by their signs, so many times as many as are wanted are compared, and so many at least. */
 const comparedTimes = 4;
-const leastCompared = 1_000;
+const leastCompared = 2_000;
 
 /** About how many numbers a scan looks at. */
 export function scanCost({ sets, query, nearest }: ScanTask): number {
