@@ -10,3 +10,11 @@ export async function stepByStep<T>(steps: Steps<T>, pause: () => Promise<void> 
     if (due) await due;
   }
 }
+
+/** All of them one after the other, where nobody need be let in between. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}

@@ -3,6 +3,7 @@ import { sha256 } from "../../domain/hash.js";
 import { OwnerKind } from "../../domain/memory.js";
 import { megabyte } from "../../domain/memory-size.js";
 import { MessageRole } from "../../domain/message.js";
+import { stepByStep } from "../../domain/steps.js";
 import type { Pending } from "../../storage/recall/pending.js";
 import type {
   DocumentDraft,
@@ -14,7 +15,7 @@ import { decodeMessages } from "../../thread/message-codec.js";
 import { knownFacts } from "../documents/known-facts.js";
 import { messageWords } from "../documents/message-words.js";
 import { cuesOf, speakerIn } from "../documents/text-cues.js";
-import { analyse } from "../terms/analyse.js";
+import { analysis } from "../terms/analyse.js";
 import { termHashes } from "../terms/term-hash.js";
 
 const readBytes = megabyte;
@@ -38,7 +39,7 @@ export async function draftDocuments(
     const text = [block.label, block.description, block.text].filter((words) => words !== "").join("\n");
     const place = alone(block.id);
     const facts = { timeUs: block.updatedUs, speaker: "", role: "", metadataJson: "" };
-    const document = draftOf(owner, place, text, { ...facts, o200kTokens: block.o200kTokens });
+    const document = await draftOf(owner, place, text, { ...facts, o200kTokens: block.o200kTokens }, pause);
     drafts.set(`block ${block.id}`, { documents: [document], revision: block.revision });
     await pause();
   }
@@ -53,7 +54,8 @@ export async function draftDocuments(
       o200kTokens: entry.o200kTokens,
     };
     const text = `${entry.content}\n${tagsOf(entry.metadataJson)}`;
-    drafts.set(`archival ${entry.id}`, { documents: [draftOf(owner, alone(entry.id), text, facts)] });
+    const document = await draftOf(owner, alone(entry.id), text, facts, pause);
+    drafts.set(`archival ${entry.id}`, { documents: [document] });
     await pause();
   }
   return pending.map((one) => ({
@@ -91,13 +93,19 @@ async function draftTurns(
       const { sessionId, branchId, depth } = turn;
       const place: Place = { refId: turnId, messageIndex: firstIndex + at, sessionId, branchId, depth };
       drafted.documents.push(
-        draftOf(owner, place, named === "" ? text : `${named}: ${text}`, {
-          timeUs,
-          speaker: named || speakerIn(text),
-          role: message.role,
-          metadataJson: turn.metadataJson === "{}" ? "" : turn.metadataJson,
-          o200kTokens: message.o200kTokens,
-        }),
+        await draftOf(
+          owner,
+          place,
+          named === "" ? text : `${named}: ${text}`,
+          {
+            timeUs,
+            speaker: named || speakerIn(text),
+            role: message.role,
+            metadataJson: turn.metadataJson === "{}" ? "" : turn.metadataJson,
+            o200kTokens: message.o200kTokens,
+          },
+          pause,
+        ),
       );
       await pause();
     }
@@ -114,13 +122,14 @@ async function* messagesOf(store: SearchStore, tenantId: string, turnIds: readon
   }
 }
 
-function draftOf(
+async function draftOf(
   owner: PartitionOwner,
   place: Place,
   text: string,
   facts: Pick<DocumentDraft["row"], "timeUs" | "speaker" | "role" | "metadataJson" | "o200kTokens">,
-): DocumentDraft {
-  const { terms, length } = analyse(text);
+  pause: Pause,
+): Promise<DocumentDraft> {
+  const { terms, length } = await stepByStep(analysis(text), pause);
   return {
     owner,
     row: {

@@ -7,7 +7,7 @@ import { type Query, readQuery } from "../ranking/query.js";
 import { rankScored } from "../ranking/rank.js";
 import { type RankedPartition, scoreQuery } from "../ranking/score-query.js";
 import type { TermRows } from "../ranking/score-terms.js";
-import { analyse } from "../terms/analyse.js";
+import { analysis } from "../terms/analyse.js";
 import { tierCounts, tiers } from "../terms/term-hash.js";
 import { dot } from "../vectors/dot.js";
 import { defaultSimilarity } from "./search.js";
@@ -58,7 +58,7 @@ async function prepare(texts: readonly string[]): Promise<Prepared> {
   const found = new Map<string, { readonly rows: number[]; readonly counts: number[] }>();
   const pause = pausing();
   for (const [row, text] of texts.entries()) {
-    const { terms, length } = analyse(text);
+    const { terms, length } = await stepByStep(analysis(text), pause);
     table.add({ ...alone, id: row + 1, termCount: length });
     for (const [term, count] of terms) {
       let entry = found.get(term);

@@ -1,4 +1,5 @@
 import { stemmer } from "stemmer";
+import { atOnce, type Steps } from "../../domain/steps.js";
 import { irregularForms } from "./irregular-forms.js";
 import { stopWords } from "./stop-words.js";
 
@@ -26,6 +27,14 @@ const hasHump = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{L}\p{N}|\p{N}\p{L}/u;
 
 /** The same analysis for what is searched and for what is asked, on both databases. */
 export function analyse(text: string): AnalysedText {
+  return atOnce(analysis(text));
+}
+
+/** So many words are a step. */
+const stepWords = 256;
+
+/** The same in small steps: of a long text it takes longer than the event loop may be held. */
+export function* analysis(text: string): Steps<AnalysedText> {
   const counts = new Map<string, number>();
   let length = 0;
   const add = (term: string) => {
@@ -33,11 +42,15 @@ export function analyse(text: string): AnalysedText {
   };
   const folded = fold(text.length > maxChars ? text.slice(0, maxChars) : text);
   for (const [found] of folded.matchAll(words)) {
-    length++;
+    if (++length % stepWords === 0) yield;
     if (unspacedOne.test(found)) addMixed(found, add);
     else addWord(found, add);
   }
-  for (const [found] of folded.matchAll(compounds)) addCompound(found, add);
+  let names = 0;
+  for (const [found] of folded.matchAll(compounds)) {
+    if (++names % stepWords === 0) yield;
+    addCompound(found, add);
+  }
   return { terms: counts, length };
 }
 

@@ -1,3 +1,4 @@
+import { pausing } from "../../domain/pausing.js";
 import type { Sql, SqlValue } from "../sql.js";
 import { asStorageError } from "../storage-error.js";
 
@@ -48,12 +49,22 @@ export async function prepareTermIndex(sql: Sql): Promise<void> {
 }
 
 const keysPerQuery = 200;
+const tokensPerStep = 512;
 
 export async function insertTerms(sql: Sql, entries: readonly IndexedTerms[]): Promise<void> {
+  const pause = pausing();
   for (const { documentId, partitionId, hashes } of entries) {
     if (sql.dialect === "sqlite") {
-      const tokens = hashes.map((hash) => sqliteToken({ partitionId, hash })).join(" ");
-      await sql.execute("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", [documentId, tokens]);
+      const tokens: string[] = [];
+      for (const hash of hashes) {
+        tokens.push(sqliteToken({ partitionId, hash }));
+        if (tokens.length % tokensPerStep === 0) await pause();
+      }
+      await sql.execute("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", [
+        documentId,
+        tokens.join(" "),
+      ]);
+      await pause();
     } else {
       const array = `{${[...new Set(hashes.map((hash) => postgresKey({ partitionId, hash })))].join(",")}}`;
       await sql.execute("INSERT INTO search_terms (document_id, terms) VALUES (?, CAST(? AS BIGINT[]))", [
