@@ -108,12 +108,11 @@ export class EmbeddingWorker {
 
   /** Does a little, and says how long to wait before the next step. */
   private async step(): Promise<number> {
-    const { jobs, embedder, store, pollMs } = this.deps;
+    const { jobs, embedder, pollMs } = this.deps;
     const claimed = await jobs.claim(this.batch, leaseMs);
     if (claimed.length > 0) return this.embed(claimed);
     if (this.lookedTo !== undefined) {
-      const known = await store.findEmbedder(embedder.id);
-      this.lookedTo = await jobs.enlistMissing(known?.id, this.lookedTo);
+      this.lookedTo = await jobs.enlistMissing(embedder.id, this.lookedTo);
       return 0;
     }
     for (const resolve of this.idlers.splice(0)) resolve();

@@ -109,7 +109,7 @@ export class EmbeddingJobs {
    * One step through all documents: those that have no vector of this embedder are enlisted, behind the new ones. Gives the last
    * document that it looked at; undefined after the end.
    */
-  async enlistMissing(embedderId: number | undefined, afterId: number): Promise<number | undefined> {
+  async enlistMissing(embedder: string, afterId: number): Promise<number | undefined> {
     try {
       const [found] = await this.database.sqlReader.query(
         "SELECT MAX(id) FROM (SELECT id FROM search_documents WHERE id > ? ORDER BY id LIMIT ?) AS step",
@@ -119,8 +119,13 @@ export class EmbeddingJobs {
       const lastId = Number(found[0]);
       await this.write([
         {
-          text: "INSERT INTO embedding_jobs (document_id, due_us, refusals) SELECT d.id, 0, 0 FROM search_documents d LEFT JOIN search_vectors v ON v.document_id = d.id AND v.embedder_id = ? WHERE d.id > ? AND d.id <= ? AND v.document_id IS NULL ON CONFLICT DO NOTHING",
-          args: [embedderId ?? -1, afterId, lastId],
+          text: `INSERT INTO embedding_jobs (document_id, due_us, refusals) SELECT d.id, 0, 0 FROM search_documents d WHERE d.id > ? AND d.id <= ? AND NOT ${hasVector("d.id")} ON CONFLICT DO NOTHING`,
+          args: [afterId, lastId, embedder],
+        },
+        // Another server's vector may have come, and its job gone, while the first statement ran: the second sees that.
+        {
+          text: `DELETE FROM embedding_jobs WHERE due_us = 0 AND document_id > ? AND document_id <= ? AND ${hasVector("embedding_jobs.document_id")}`,
+          args: [afterId, lastId, embedder],
         },
       ]);
       return lastId;
@@ -153,6 +158,10 @@ export class EmbeddingJobs {
       throw asStorageError(error);
     }
   }
+}
+
+function hasVector(documentId: string): string {
+  return `EXISTS (SELECT 1 FROM search_vectors v JOIN search_embedders e ON e.id = v.embedder_id WHERE v.document_id = ${documentId} AND e.name = ?)`;
 }
 
 export function deleteJobs(documentIds: readonly number[]): SqlStatement[] {

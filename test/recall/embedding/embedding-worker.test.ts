@@ -255,4 +255,30 @@ describe.each(databases)("documents get their vectors on %s", (_, url) => {
     while ((await jobs()) > 0) await new Promise((turn) => setImmediate(turn));
     expect(server.requests.flatMap(({ input }) => input).sort()).toEqual([...texts.values()].sort());
   });
+
+  test.skipIf(url.startsWith("file:"))(
+    "not again where one comes while another server looks for those that have none",
+    async () => {
+      const { ids } = await add(1);
+      const { worker, embedder } = start();
+      await worker.idle();
+      const embedding =
+        "UPDATE search_vectors SET embedder_id = (SELECT id FROM search_embedders WHERE name = ?)";
+      await database.sqlTransaction(async (sql) => {
+        await sql.execute("INSERT INTO search_embedders (name, dimensions) VALUES ('another', 64)", []);
+        await sql.execute(embedding, ["another"]);
+        await EmbeddingJobs.enlist(sql, ids);
+      });
+      let looking: Promise<unknown> = Promise.resolve();
+      await database.sqlTransaction(async (sql) => {
+        await sql.execute(embedding, [embedder.id]);
+        await sql.execute("DELETE FROM embedding_jobs", []);
+        looking = new EmbeddingJobs(database).enlistMissing(embedder.id, 0);
+        const waits = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted";
+        while (Number((await database.sqlReader.query(waits, []))[0]![0]) === 0);
+      });
+      await looking;
+      expect(await jobs()).toBe(0);
+    },
+  );
 });
