@@ -21,8 +21,8 @@ export interface ShownHistory {
   readonly turns: readonly TurnPlace[];
   /** Empty where no summary stands for older turns. */
   readonly compactionId: string;
-  /** What it shows, the newest first and the summary last; where it is not settled yet, only that. */
-  messages(): Iterable<Message>;
+  /** What it shows, the summary first; where it is not settled yet, only that. */
+  messages(): readonly Message[];
 }
 
 /** What a source is told of the request that it answers. */

@@ -204,9 +204,7 @@ function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
     firstMessage: first === shown[0] ? layer.splitMessageIndex : 0,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
-    *messages() {
-      for (const piece of allPieces().toReversed()) yield* decodeMessages(piece).toReversed();
-    },
+    messages: () => allPieces().flatMap(decodeMessages),
   };
 }
 

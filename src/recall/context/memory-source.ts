@@ -1,9 +1,7 @@
 import { AgentRole } from "../../domain/agent-role.js";
 import { ActorKind, OwnerKind } from "../../domain/memory.js";
-import { pausing } from "../../domain/pausing.js";
 import type { Soon } from "../../domain/soon.js";
 import { SourcePosition } from "../../domain/source.js";
-import { stepByStep } from "../../domain/steps.js";
 import { mostTokens, plainRules, type SourceRules } from "../../sources/rules.js";
 import type {
   AskingSession,
@@ -90,7 +88,7 @@ export class MemorySource implements Source {
     const sent = found.length > 0 ? await sentContexts(this.deps.store, view) : [];
     const exchanges = await withExchanges(this.deps.store, view.tenantId, unseen(found, sent), view.history);
     const room = roomFor(view, rules, sent);
-    const names = await stepByStep(unshownNames(about, shown, room * namesShare), pausing(signal));
+    const names = unshownNames(about, shown, room * namesShare);
     const more = names.length > 0 ? [namesBlock(names, view, rules)] : [];
     const left = more.reduce((tokens, block) => tokens - namesTokens(block), room);
     const blocks = [...more, ...fitMemories(exchanges, view, rules, limit, left)];

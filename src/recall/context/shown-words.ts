@@ -27,7 +27,7 @@ export class ShownWords {
     if (this.text !== undefined) return this.text;
     const texts: string[] = [];
     let left = maxChars;
-    for (const message of this.history?.messages() ?? []) {
+    for (const message of this.history?.messages().toReversed() ?? []) {
       if (!this.isCounted(message)) continue;
       const { contextParts, parts } = message;
       const text = messageWords({ parts: [...contextParts, ...parts] });

@@ -1,7 +1,6 @@
 import { namesIn } from "../../domain/names.js";
 import { fill } from "../../domain/prompt-texts.js";
 import { SourceFormat } from "../../domain/source.js";
-import type { Steps } from "../../domain/steps.js";
 import type { SourceRules } from "../../sources/rules.js";
 import type { SourceBlock, SourceView } from "../../sources/source.js";
 import type { SearchHit } from "../search/search.js";
@@ -23,29 +22,22 @@ const maxTokens = 512;
 /** A name has more tokens than its length says. */
 const charsPerToken = 3;
 const leastTokens = 2;
-const frameTokens = 32;
 
 /**
  * The names in folded texts about the event that history does not show, those first that most of these texts have. A path or a symbol takes
  * a few tokens where its text takes hundreds, and is what a model cannot guess.
  */
-export function* unshownNames(
-  texts: readonly WeighedText[],
-  shown: ShownWords,
-  roomTokens: number,
-): Steps<string[]> {
+export function unshownNames(texts: readonly WeighedText[], shown: ShownWords, roomTokens: number): string[] {
   const weights = new Map<string, number>();
-  for (const { hit, weight } of texts) {
+  for (const { hit, weight } of texts)
     for (const name of namesIn(hit.text.text.slice(0, maxTextChars)))
       weights.set(name, (weights.get(name) ?? 0) + weight);
-    yield;
-  }
+  if (weights.size === 0) return [];
   const names: string[] = [];
   let left = Math.min(maxTokens, roomTokens);
   for (const [name] of [...weights].sort(([, a], [, b]) => b - a)) {
     const tokens = Math.ceil((name.length + 2) / charsPerToken);
     if (left < leastTokens) break;
-    yield;
     if (tokens > left || shown.has(name)) continue;
     left -= tokens;
     names.push(name);
@@ -70,7 +62,6 @@ export function namesBlock(
   };
 }
 
-/** What a block of names costs, about. */
-export function namesTokens({ content }: SourceBlock): number {
-  return aboutTokensOf(content) + frameTokens;
+export function namesTokens(block: SourceBlock): number {
+  return aboutTokensOf(block.content) + 32;
 }
