@@ -161,7 +161,6 @@ Parts of you work by themselves: they learn rules and procedures from what happe
   "left-out-arguments": "[left out: {{tokens}} tokens of the arguments of {{call}}]",
   "memory-open": '<memory id="{{id}}" from="{{from}}" time="{{time}}">',
   "memory-close": "</memory>",
-  "memory-names": "Names in earlier messages about this that are not shown: {{names}}",
 
   "left-out-text": "[left out: {{tokens}} tokens of this message]",
   "left-out-names": "[names in what is left out: {{names}}]",

@@ -1,5 +1,4 @@
 import type { AgentRole } from "../domain/agent-role.js";
-import type { Message } from "../domain/message.js";
 import type { PromptTexts } from "../domain/prompt-texts.js";
 import type { Soon } from "../domain/soon.js";
 import type { SourceRule } from "../domain/source.js";
@@ -15,14 +14,10 @@ export interface TurnPlace {
 export interface ShownHistory {
   /** Where its first turn stands; 0 where it shows none. */
   readonly firstDepth: number;
-  /** Of its first turn, the first message that is shown. */
-  readonly firstMessage: number;
   /** The last of its turns, 16 at least where it has them, oldest first; the active turn among them. */
   readonly turns: readonly TurnPlace[];
   /** Empty where no summary stands for older turns. */
   readonly compactionId: string;
-  /** What it shows, the summary first; where it is not settled yet, only that. */
-  messages(): readonly Message[];
 }
 
 /** What a source is told of the request that it answers. */

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { textPart } from "../../src/domain/message.js";
 import type { Quire } from "../../src/index.js";
 import { exactModel, putAgent } from "../assembly/agent.js";
 import { openedEngine } from "../assembly/opened-engine.js";
-import { assistant, toolCalls, toolResults, user } from "../support/messages.js";
+import { assistant, user } from "../support/messages.js";
 
 const atlas = { kind: "OWNER_KIND_AGENT", name: "atlas" } as const;
 
@@ -103,63 +102,4 @@ test("a recalled text does not pose as anything else, and a broken index leaves 
   const without = await build(quire, "Explain the walrus protocol.");
   expect(without.sources.map(({ state }) => state)).toEqual(["SOURCE_STATE_FAILED"]);
   expect(sentWith(without)).not.toContain("<memory");
-});
-
-test("of a turn that history shows without its beginning, what is left out comes back, too", async () => {
-  const quire = await agent();
-  const steps = Array.from({ length: 60 }, (_, at) => {
-    const [result] = toolResults(`c${at}`).parts;
-    const found = "the pump was looked at again, and nothing new was found; ".repeat(8);
-    const value = { callId: `c${at}`, content: [textPart(`Step ${at}: ${found}`)], isError: false };
-    return [
-      toolCalls(`c${at}`),
-      { ...toolResults(`c${at}`), parts: [{ ...result, content: { $case: "toolResult" as const, value } }] },
-    ];
-  });
-  await quire.ledger.recordTurn({
-    session: "s",
-    messages: [
-      user("Inspect the pump. Its hatch opens with the turquoise lever."),
-      ...steps.flat(),
-      assistant("Done."),
-    ],
-  });
-  const small = { maxContextTokens: 4_096 };
-  await build(quire, "Go on.", small);
-  const built = await build(quire, "With which lever does the hatch of the pump open?", small);
-  expect(built.historyLayer!.compactionId).not.toBe("");
-  expect(built.historyLayer!.splitMessageIndex).toBeGreaterThan(1);
-  expect(sentWith(built)).toContain("turquoise lever");
-});
-
-test("the names in folded texts about what the event names come in one line, but for those that are shown", async () => {
-  const quire = await agent();
-  const code = Array.from(
-    { length: 40 },
-    (_, at) => `const payPart${at} = loadPart("${at}"); // ${"x".repeat(80)}`,
-  );
-  await quire.ledger.recordTurn({
-    session: "s",
-    messages: [user("Read src/pay.ts, please."), assistant(`src/pay.ts says:\n${code.join("\n")}`)],
-  });
-  for (let at = 0; at < 8; at++)
-    await quire.ledger.recordTurn({
-      session: "s",
-      messages: [user(`Small talk number ${at}.`), assistant(`Indeed, ${at}, as payPart7 says.`)],
-    });
-  await quire.ledger.compact({ session: "s", keepTurns: 2 });
-  const names = (context: Built) => /not shown: (.*)/u.exec(sentWith(context))?.[1]?.split(", ") ?? [];
-  const shown = (context: Built) => JSON.stringify(context.history);
-  const about = await build(quire, "Split src/pay.ts into two files.");
-  expect(names(about).length).toBeGreaterThan(10);
-  for (const name of names(about)) expect(shown(about)).not.toMatch(new RegExp(`\\b${name}\\b`, "u"));
-  expect(names(about)).not.toContain("payPart7");
-  expect(names(await build(quire, "How are you today, my friend?"))).toEqual([]);
-  const structured = await build(quire, "Split src/pay.ts into two files.", {
-    settings: { sources: [{ name: "memory", deadlineMs: 60_000, format: "SOURCE_FORMAT_STRUCTURED" }] },
-  });
-  const line = sentWith(structured)
-    .split("\n")
-    .find((one) => one.startsWith('{"id":"names"'));
-  expect(JSON.parse(line!).names).toEqual(names(about));
 });

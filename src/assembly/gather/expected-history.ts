@@ -1,6 +1,5 @@
 import type { LedgerDeps } from "../../ledger/deps.js";
 import type { ShownHistory, TurnPlace } from "../../sources/source.js";
-import { decodeMessages } from "../../thread/message-codec.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
@@ -25,11 +24,5 @@ export async function expectedHistory(
   }
   // The first kept turn may be the open one, which has no place yet: then its cut says nothing of the others.
   const isKnown = compaction !== undefined && firstDepth > 0;
-  return {
-    firstDepth,
-    firstMessage: isKnown ? compaction.firstKeptMessageIndex : 0,
-    turns: turns.reverse(),
-    compactionId: isKnown ? compaction.id : "",
-    messages: () => (compaction ? decodeMessages(Buffer.from(compaction.wire)) : []),
-  };
+  return { firstDepth, turns: turns.reverse(), compactionId: isKnown ? compaction.id : "" };
 }

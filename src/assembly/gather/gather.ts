@@ -7,7 +7,6 @@ import { askSources } from "../../sources/ask-sources.js";
 import type { AskedSource } from "../../sources/asked-source.js";
 import type { SourceDeps } from "../../sources/deps.js";
 import type { ActiveSource, ExampleMessage, ShownHistory, SourceView } from "../../sources/source.js";
-import { decodeMessages } from "../../thread/message-codec.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { CallLimits } from "../call-limits.js";
 import type { HistoryStage } from "../history/history.js";
@@ -196,15 +195,13 @@ export async function* gatherRest(
   return resolved.sources.flatMap(({ source }) => known.get(source.name) ?? []);
 }
 
-function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
+function shownIn({ shown, layer }: HistoryStage): ShownHistory {
   // An open turn has no place yet.
-  const first = shown.find(({ stored }) => stored.depth > 0);
+  const firstDepth = shown.find(({ stored }) => stored.depth > 0)?.stored.depth ?? 0;
   return {
-    firstDepth: first?.stored.depth ?? 0,
-    firstMessage: first === shown[0] ? layer.splitMessageIndex : 0,
+    firstDepth,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
-    messages: () => allPieces().flatMap(decodeMessages),
   };
 }
 

@@ -1,12 +1,10 @@
 import { type Message, MessageRole } from "../../domain/message.js";
-import type { ShownHistory } from "../../sources/source.js";
 import type { SearchStore } from "../../storage/recall/search-store.js";
 import { decodeMessages } from "../../thread/message-codec.js";
 import { messageWords } from "../documents/message-words.js";
 import { cuesOf, TextCue } from "../documents/text-cues.js";
 import type { SearchHit } from "../search/search.js";
 import { analyse } from "../terms/analyse.js";
-import { isShownIn } from "./shown-texts.js";
 
 /** A message beside the one that was found. */
 export interface Neighbour {
@@ -37,7 +35,7 @@ export async function withExchanges(
   store: SearchStore,
   tenantId: string,
   hits: readonly SearchHit[],
-  history: ShownHistory | undefined,
+  firstShownDepth: number,
 ): Promise<Exchange[]> {
   const needy = new Map(hits.map((hit) => [hit, needOf(hit)]));
   const asking = hits.filter((hit) => needy.get(hit) !== undefined);
@@ -50,7 +48,7 @@ export async function withExchanges(
     if (branchId !== null && taken.has(`${refId}/${messageIndex}`)) continue;
     taken.add(`${refId}/${messageIndex}`);
     const need = needy.get(hit);
-    const beside = need && neighbourOf(turns, hit, need, history);
+    const beside = need && neighbourOf(turns, hit, need, firstShownDepth);
     const key = beside && `${beside.turnId}/${beside.messageIndex}`;
     if (!beside || taken.has(key!)) found.push({ hit });
     else {
@@ -105,16 +103,16 @@ function neighbourOf(
   turns: Turns,
   { document }: SearchHit,
   need: "before" | "after",
-  history: ShownHistory | undefined,
+  firstShownDepth: number,
 ): Neighbour | undefined {
   const { branchId, depth, messageIndex } = document;
   const own = turns.get(placeOf(branchId!, depth!));
   const step = need === "before" ? -1 : 1;
   const isInside = own?.messages[messageIndex + step] !== undefined;
   const turn = isInside ? own : turns.get(placeOf(branchId!, depth! + step));
-  if (!turn || turn.messages.length === 0) return undefined;
+  if (!turn || turn.messages.length === 0 || (firstShownDepth > 0 && turn.depth >= firstShownDepth))
+    return undefined;
   const at = isInside ? messageIndex + step : step < 0 ? turn.messages.length - 1 : 0;
-  if ((history?.firstDepth ?? 0) > 0 && isShownIn(history, turn.depth, at)) return undefined;
   const message = turn.messages[at]!;
   const text = message.role === MessageRole.SYSTEM ? "" : messageWords(message).trim();
   return text === "" ? undefined : { role: message.role, text, turnId: turn.id, messageIndex: at };

@@ -14,14 +14,12 @@ import type {
 } from "../../sources/source.js";
 import { emptyAnswer } from "../../sources/source.js";
 import type { RecallDeps } from "../deps.js";
-import { type Scope, type ScopeRange, scopeOfThread } from "../search/scope.js";
+import { type Scope, scopeOfThread } from "../search/scope.js";
 import { defaultSimilarity, type SearchAnswer, type SearchHit, search } from "../search/search.js";
 import { identifiersIn, isCompound } from "../terms/analyse.js";
 import { withExchanges } from "./exchange.js";
 import { aboutTokensOf, fitMemories, isTelling } from "./fit-memories.js";
 import { lastWords, recalledIn, sentContexts, unseen } from "./shown-texts.js";
-import { ShownWords } from "./shown-words.js";
-import { namesBlock, namesTokens, unshownNames, type WeighedText } from "./unshown-names.js";
 
 /** What holds for recall where nobody says otherwise. */
 export const memoryRules: SourceRules = {
@@ -38,13 +36,6 @@ export const memoryRules: SourceRules = {
 
 /** Identifiers are looked up only where they are few enough to be meant. */
 const maxIdentifiers = 8;
-const textsPerIdentifier = 2;
-/** Of texts with an identifier of the event, so many are looked through for names, */
-const maxNaming = 16;
-/** and what they name counts for more than what texts say that have only words of it. */
-const namingWeight = 2;
-/** So much of the room may be names. */
-const namesShare = 0.5;
 
 /**
  * What left the window, or was kept for later, comes back when the event is about it: archival entries of the agent, and messages of
@@ -67,62 +58,49 @@ export class MemorySource implements Source {
       : await this.deps.indexer.catchUp(view.tenantId, signal);
     const folded = await this.foldedScope(view);
     const found: SearchHit[] = [];
-    const about: WeighedText[] = [];
     const notes = pending > 0 ? [`${pending} texts wait to be indexed`] : [];
     for (const scope of [await this.archivalScope(view), folded]) {
       if (!scope || scope.partitions.length === 0) continue;
       const answer = await this.find(view, query, scope, limit, signal);
       const coverage = rules.thresholds.coverage ?? memoryRules.thresholds.coverage!;
       const near = view.recall.threshold ?? defaultSimilarity;
-      const telling = answer.hits.filter((hit) => isTelling(hit, answer, coverage, near));
-      found.push(...telling);
-      if (scope === folded) about.push(...telling.map((hit) => ({ hit, weight: hit.coverage })));
+      found.push(...answer.hits.filter((hit) => isTelling(hit, answer, coverage, near)));
       if (answer.note !== "") notes.push(answer.note);
       if (answer.mode === "keyword") notes.push("by keywords: the similarity threshold was not applied");
     }
-    const shown = new ShownWords(view.history);
-    if (folded) {
-      found.push(...(await this.named(view, folded, last.newest, signal)));
-      about.push(...(await this.naming(view, folded, signal)));
-    }
+    if (folded)
+      found.push(...(await this.named(view, folded, [view.eventText, last.newest].join("\n"), signal)));
     const sent = found.length > 0 ? await sentContexts(this.deps.store, view) : [];
-    const exchanges = await withExchanges(this.deps.store, view.tenantId, unseen(found, sent), view.history);
-    const room = roomFor(view, rules, sent);
-    const names = unshownNames(about, shown, room * namesShare);
-    const more = names.length > 0 ? [namesBlock(names, view, rules)] : [];
-    const left = more.reduce((tokens, block) => tokens - namesTokens(block), room);
-    const blocks = [...more, ...fitMemories(exchanges, view, rules, limit, left)];
+    const exchanges = await withExchanges(
+      this.deps.store,
+      view.tenantId,
+      unseen(found, sent),
+      view.history?.firstDepth ?? 0,
+    );
+    const blocks = fitMemories(exchanges, view, rules, limit, roomFor(view, rules, sent));
     return { blocks, detail: [...new Set(notes)].join("; ") };
   }
 
-  /** Folded texts that have an identifier of the event. */
-  private async naming(view: SourceView, folded: Scope, signal: AbortSignal): Promise<WeighedText[]> {
-    const identifiers = identifiersIn(view.eventText).slice(0, maxIdentifiers);
-    if (identifiers.length === 0) return [];
-    const { hits } = await this.find(view, identifiers.join(" "), folded, maxNaming, signal);
-    return hits
-      .filter(({ terms }) => terms.some(isCompound))
-      .map((hit) => ({ hit, weight: namingWeight * hit.coverage }));
-  }
-
-  /** Folded texts with what the event or the last turn names, and no other turn that is shown has. */
+  /** Turns that name what the event or the last turn names, and history does not show. */
   private async named(
     view: SourceView,
     folded: Scope,
-    lastTurn: string,
+    words: string,
     signal: AbortSignal,
   ): Promise<SearchHit[]> {
-    const { headTurnId, history } = view;
-    const turns = new Set((history?.turns ?? []).map(({ turnId }) => turnId));
-    const others = new ShownWords(history, ({ turnId }) => turnId !== headTurnId && turns.has(turnId));
+    const identifiers = identifiersIn(words).slice(0, maxIdentifiers);
+    if (identifiers.length === 0) return [];
+    const firstDepth = view.history?.firstDepth ?? 0;
+    const isShown = ({ document }: SearchHit) => (document.depth ?? 0) >= firstDepth;
+    const thread = await this.wholeThread(view);
     const hits: SearchHit[] = [];
-    const identifiers = identifiersIn(`${view.eventText}\n${lastTurn}`).slice(0, maxIdentifiers);
     for (const identifier of identifiers) {
-      if (others.has(identifier)) continue;
-      const found = await this.find(view, identifier, folded, textsPerIdentifier, signal);
-      hits.push(...found.hits.filter(({ terms }) => terms.some(isCompound)));
+      const everywhere = await this.find(view, identifier, thread, maxIdentifiers, signal);
+      const own = everywhere.hits.filter(({ terms }) => terms.some(isCompound));
+      const isHere = own.some((hit) => isShown(hit) && hit.document.refId !== view.headTurnId);
+      if (!isHere) hits.push(...own.filter((hit) => !isShown(hit)).slice(0, 2));
     }
-    return hits;
+    return hits.filter(({ document }) => isWithin(folded, document));
   }
 
   private find(
@@ -159,23 +137,26 @@ export class MemorySource implements Source {
     return { partitions, onlyBlocks: new Map(), thread: undefined };
   }
 
-  private async wholeThread(view: SourceView, upTo?: Omit<ScopeRange, "branchId">): Promise<Scope> {
+  private async wholeThread(view: SourceView, upTo = Number.MAX_SAFE_INTEGER): Promise<Scope> {
     const { store } = this.deps;
     const session = await store.session(view.tenantId, view.sessionId);
     const ranges = session ? await store.thread(view.tenantId, session.headBranchId, session.headDepth) : [];
-    const cut = ranges.map((range) =>
-      upTo && range.toDepth >= upTo.toDepth ? { ...range, ...upTo } : range,
-    );
+    const cut = ranges.map(({ branchId, toDepth }) => ({ branchId, toDepth: Math.min(toDepth, upTo) }));
     return scopeOfThread(store, view.tenantId, cut);
   }
 
-  /** What is before the first message that history shows. */
+  /** The turns before the first that history shows. */
   private async foldedScope(view: SourceView): Promise<Scope | undefined> {
-    const { compactionId = "", firstDepth = 0, firstMessage = 0 } = view.history ?? {};
-    if (compactionId === "" || (firstDepth === 1 && firstMessage === 0)) return undefined;
-    if (firstDepth === 0) return this.wholeThread(view);
-    return this.wholeThread(view, { toDepth: firstDepth, beforeMessage: firstMessage });
+    const first = view.history?.firstDepth || Number.MAX_SAFE_INTEGER;
+    if (first <= 1 || (view.history?.compactionId ?? "") === "") return undefined;
+    return this.wholeThread(view, first - 1);
   }
+}
+
+function isWithin({ thread }: Scope, document: SearchHit["document"]): boolean {
+  return (thread ?? []).some(
+    ({ branchId, toDepth }) => document.branchId === branchId && (document.depth ?? 0) <= toDepth,
+  );
 }
 
 /** What recall may use: its own limit, and of the lane for memory what recalled texts in shown turns leave of it. */

@@ -1,7 +1,7 @@
 import { MessageRole } from "../../domain/message.js";
 import type { PromptTexts } from "../../domain/prompt-texts.js";
 import { saysTitle } from "../../sources/says-title.js";
-import type { ShownHistory, SourceView } from "../../sources/source.js";
+import type { SourceView } from "../../sources/source.js";
 import type { SearchStore } from "../../storage/recall/search-store.js";
 import { decodeMessages } from "../../thread/message-codec.js";
 import { messageWords } from "../documents/message-words.js";
@@ -10,12 +10,6 @@ import type { SearchHit } from "../search/search.js";
 /** Of history, so many turns are looked through for what was recalled already. */
 const lookedThrough = 16;
 const maxChars = 16 * 1024;
-
-/** Whether history shows a message of the thread. */
-export function isShownIn(history: ShownHistory | undefined, depth: number, message: number): boolean {
-  const { firstDepth = 0, firstMessage = 0 } = history ?? {};
-  return depth > firstDepth || (depth === firstDepth && message >= firstMessage);
-}
 
 /** What was said last: the newest turn, and those that the query is to be made from as well. */
 export async function lastWords(

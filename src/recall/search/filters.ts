@@ -2,7 +2,7 @@ import type { RecallDeps } from "../deps.js";
 import type { IsWanted } from "../ranking/candidates.js";
 import type { RankedPartition } from "../ranking/score-query.js";
 import { fold } from "../terms/analyse.js";
-import { isInRange, type Scope } from "./scope.js";
+import type { Scope } from "./scope.js";
 
 /** What is asked of a document besides its text. */
 export interface Filters {
@@ -26,14 +26,16 @@ export async function wantedRows(
     const ranges = new Map(
       partitions.map((partition) => {
         const { branchNames } = partition.table;
-        const depths = scope.thread!.map((range) => [branchNames.find(range.branchId) ?? -1, range] as const);
+        const depths = scope.thread!.map(
+          ({ branchId, toDepth }) => [branchNames.find(branchId) ?? -1, toDepth] as const,
+        );
         return [partition, new Map(depths)];
       }),
     );
     tests.push((partition, row) => {
-      const { branches, depths, indexes } = partition.table;
-      const range = ranges.get(partition)!.get(branches[row]!);
-      return range !== undefined && isInRange(range, depths[row]!, indexes[row]!);
+      const { branches, depths } = partition.table;
+      const toDepth = ranges.get(partition)!.get(branches[row]!);
+      return toDepth !== undefined && depths[row]! <= toDepth;
     });
   }
   if (scope.onlyBlocks.size > 0)

@@ -19,12 +19,7 @@ export interface Scope {
   /** Of these partitions, only these blocks. */
   readonly onlyBlocks: ReadonlyMap<number, ReadonlySet<string>>;
   /** Only messages of these ranges, where a session is named. */
-  readonly thread: readonly ScopeRange[] | undefined;
-}
-
-export interface ScopeRange extends ThreadRange {
-  /** Of the turn that it ends with, only what is before this message; undefined for all of it. */
-  readonly beforeMessage?: number | undefined;
+  readonly thread: readonly ThreadRange[] | undefined;
 }
 
 /** More owners than these are not searched at once. */
@@ -108,13 +103,8 @@ async function threadScope(
 export async function scopeOfThread(
   store: SearchStore,
   tenantId: string,
-  thread: readonly ScopeRange[],
+  thread: readonly ThreadRange[],
 ): Promise<Scope> {
   const partitions = await store.partitionsOfThread(tenantId, thread);
   return { partitions, onlyBlocks: new Map(), thread };
-}
-
-/** Whether a message of its branch is in a range. */
-export function isInRange({ toDepth, beforeMessage }: ScopeRange, depth: number, message: number): boolean {
-  return depth < toDepth || (depth === toDepth && message < (beforeMessage ?? Number.POSITIVE_INFINITY));
 }

@@ -3,7 +3,7 @@ import { summarizeExtractively } from "../../../src/compaction/extractive/extrac
 import type { FoldedTurn } from "../../../src/compaction/plan/summary-task.js";
 import { defaultPromptTexts } from "../../../src/domain/prompt-texts.js";
 import { count } from "../../support/folded-turns.js";
-import { answers, calls, says, taskOf, textPart, turn } from "./summary-task.js";
+import { answers, calls, says, taskOf, turn } from "./summary-task.js";
 
 const path = "/srv/work/billing-service/packages/ledger/src/settle/settle-open-invoices.ts";
 const command = "npx vitest run test/settle/settle-open-invoices.test.ts -t 'settles each invoice once'";
@@ -54,25 +54,6 @@ describe("the state of the work in a summary", () => {
     expect(once).toContain(`TypeError: invoice_rows.at is not a function -> cured by a change of ${path}`);
     expect(once).toContain("[ ] write the migration for settled_at");
     expect(once).toContain("[x] settle once");
-  });
-
-  it("carries the names that were recalled for a turn that is cut in its middle, without the ids of their frames", () => {
-    const frame =
-      '<memory id="0198c0de-aaaa-7bbb-8ccc-000000000001/4" from="user" time="2026-01-01T00:00:00.000Z">';
-    const context = textPart(`Current time: now\n${frame}\nsee postLedgerEntry\n</memory>\n\n`);
-    const asked = { ...says("USER", "Go on."), contextParts: [context] };
-    const loop = [
-      calls("call_1", "read", { path: "/srv/a.ts" }),
-      answers("call_1", "export const a = 1;\n".repeat(60)),
-    ];
-    const folded = (kept: number) =>
-      summarizeExtractively(
-        taskOf([turn(9, asked, ...loop)], { maxTokens: 200, kept: [turn(kept, ...loop)] }),
-        count,
-      );
-    expect(folded(9)).toContain("postLedgerEntry");
-    expect(folded(9)).not.toContain("0198c0de");
-    expect(folded(10)).not.toContain("postLedgerEntry");
   });
 
   it("carries the request of a turn that is cut in its middle, until the turn is folded whole", () => {

@@ -1,6 +1,5 @@
 import { MessageRole, type ToolResultPart } from "../../../domain/message.js";
 import { namesIn } from "../../../domain/names.js";
-import { defaultPromptTexts, type PromptTexts } from "../../../domain/prompt-texts.js";
 import type { SummaryTask } from "../../plan/summary-task.js";
 import { resultsByCall, resultText } from "../tool-lines.js";
 import { type CallFacts, callFacts, type Task } from "./call-facts.js";
@@ -88,12 +87,7 @@ export function heatAt(ageTokens: number): number {
 /** Takes the turns of a task into a state. */
 export function gatherWork(task: SummaryTask, state: WorkState): void {
   const reader = new WorkReader(task, state);
-  for (const turn of task.turns) {
-    reader.read(turn.messages);
-    // What was told beside the request in hand would be lost with it.
-    if (turn.turnId === task.kept?.[0]?.turnId)
-      reader.readContext(turn.messages, task.texts ?? defaultPromptTexts);
-  }
+  for (const turn of task.turns) reader.read(turn.messages);
 }
 
 class WorkReader {
@@ -124,19 +118,6 @@ class WorkReader {
           this.readCall(facts, this.results.get(content.value.callId));
         } else if (content?.$case === "toolResult") this.readResult(content.value);
       }
-  }
-
-  /** What was recalled beside messages, but for the ids of frames. */
-  readContext(messages: SummaryTask["turns"][number]["messages"], texts: PromptTexts): void {
-    const open = texts["memory-open"].split("{{")[0]!;
-    for (const { contextParts } of messages)
-      for (const { content } of contextParts)
-        if (content?.$case === "text") {
-          const lines = content.value.text
-            .split("\n")
-            .filter((line) => open === "" || !line.startsWith(open));
-          this.note(lines.join("\n"), this.state.names, weights.user);
-        }
   }
 
   private readCall(facts: CallFacts, result: ToolResultPart | undefined): void {
