@@ -195,15 +195,22 @@ async function writing(quire: Quire, database: string): Promise<Figure[]> {
   ];
 }
 
-async function synchronizing(quire: Quire): Promise<Figure[]> {
-  progress("a checked sync of 10 KB");
-  const block = { owner: agent("synced"), label: "notes" };
+const actor = { kind: "ACTOR_KIND_SYSTEM" as const };
+
+/** A new block, and the copy of a client that may write to it. */
+async function copyOfNew(quire: Quire, block: { owner: ReturnType<typeof agent>; label: string }) {
   await quire.memory.createBlock({ block, charLimit: 1_000_000, operations: [setText("start ")] });
-  const actor = { kind: "ACTOR_KIND_SYSTEM" as const };
   const { update, peerId } = await quire.memory.syncBlock({ block, actor, newPeer: true });
   const doc = new LoroDoc();
   doc.import(update);
   doc.setPeerId(peerId as PeerID);
+  return doc;
+}
+
+async function synchronizing(quire: Quire): Promise<Figure[]> {
+  progress("a checked sync of 10 KB");
+  const block = { owner: agent("synced"), label: "notes" };
+  const doc = await copyOfNew(quire, block);
   const random = seeded(5);
   const sync = async () => {
     const from = doc.version();
@@ -222,12 +229,7 @@ async function synchronizing(quire: Quire): Promise<Figure[]> {
 async function merging(quire: Quire): Promise<Figure[]> {
   progress("late updates of a block of 10,000 edits");
   const block = { owner: agent("late"), label: "notes" };
-  await quire.memory.createBlock({ block, charLimit: 1_000_000, operations: [setText("start ")] });
-  const actor = { kind: "ACTOR_KIND_SYSTEM" as const };
-  const { update, peerId } = await quire.memory.syncBlock({ block, actor, newPeer: true });
-  const doc = new LoroDoc();
-  doc.import(update);
-  doc.setPeerId(peerId as PeerID);
+  const doc = await copyOfNew(quire, block);
   for (let at = 0; at < 10_000; at += 50) {
     const edits = Array.from({ length: 50 }, (_, more) => append(`word ${at + more} `));
     await Promise.all(edits.map((edit) => quire.memory.updateBlock({ block, operations: [edit] })));

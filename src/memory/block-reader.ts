@@ -20,6 +20,7 @@ import {
   type ChangeRow,
   type Marked,
 } from "../storage/memory/agent-blocks.js";
+import { textOf } from "../storage/memory/rows.js";
 import { blockNotFound } from "./blocks/block-not-found.js";
 import { decodeSchema } from "./memory-codec.js";
 import { weaker } from "./permissions.js";
@@ -212,7 +213,7 @@ function viewOf(row: AgentBlockRow, content: Content | undefined): ContextBlock 
     description: content.description,
     schema: decodeSchema(content.schema),
     revision: content.revision,
-    text: Buffer.from(content.text).toString("utf8"),
+    text: textOf(content),
     isOverLimit: content.chars > content.charLimit,
   };
 }

@@ -4,7 +4,7 @@ import { QuireError } from "../../errors/quire-error.js";
 import type { StoredAnswerRow } from "../../storage/ledger/rows.js";
 import { answerId, type BlockPlace, type BlockReads } from "../../storage/memory/block-reads.js";
 import type { BlockCommit, BlockStore } from "../../storage/memory/block-store.js";
-import type { BlockRow } from "../../storage/memory/rows.js";
+import { type BlockRow, textOf } from "../../storage/memory/rows.js";
 import { replayAnswer, storedAnswerRow, type WriteKey } from "../../storage/stored-answers.js";
 import { changedPart } from "../../tokens/changed-part.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
@@ -137,10 +137,6 @@ export class BlockWriter {
       } else open = attempt.settleRefused();
     }
   }
-}
-
-function textOf({ text }: BlockRow): string {
-  return Buffer.from(text.buffer, text.byteOffset, text.length).toString("utf8");
 }
 
 /** One try to plan and store a batch of writes to one block. */

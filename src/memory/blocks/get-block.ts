@@ -7,7 +7,7 @@ import type {
   OwnerKind,
 } from "../../domain/memory.js";
 import type { BlockReads } from "../../storage/memory/block-reads.js";
-import type { BlockRow } from "../../storage/memory/rows.js";
+import { type BlockRow, textOf } from "../../storage/memory/rows.js";
 import type { MemoryDeps } from "../deps.js";
 import type { BlockDocument } from "../document/block-document.js";
 import { decodeSchema } from "../memory-codec.js";
@@ -56,7 +56,7 @@ export async function getBlock(
     const { row, seen } = await findBlock(reads, tenantId, block!, actorOf(actor));
     const schema = decodeSchema(row.schema);
     const json = isShownWhole(schema)
-      ? JSON.stringify(Buffer.from(row.text).toString("utf8"))
+      ? JSON.stringify(textOf(row))
       : await withDocument(deps, reads, row, (document) => document.contentJson(schema));
     return { block: viewBlock(row, seen, json) };
   });

@@ -7,7 +7,7 @@ import {
   RevisionKind,
 } from "../../domain/memory.js";
 import { QuireError } from "../../errors/quire-error.js";
-import type { BlockRow } from "../../storage/memory/rows.js";
+import { type BlockRow, textOf } from "../../storage/memory/rows.js";
 import type { WriteKey } from "../../storage/stored-answers.js";
 import type { MemoryDeps } from "../deps.js";
 import { applyOperation, operationWords } from "../document/apply-operation.js";
@@ -89,7 +89,7 @@ export function requireRevision(row: BlockRow, expected: number | undefined): vo
     metadata: {
       label,
       revision: String(revision),
-      text: Buffer.from(row.text).toString("utf8").slice(0, 512),
+      text: textOf(row).slice(0, 512),
     },
   });
 }

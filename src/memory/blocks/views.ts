@@ -11,7 +11,7 @@ import type {
   RevisionKind,
 } from "../../domain/memory.js";
 import { ownBytes } from "../../domain/memory-size.js";
-import type { BlockRow, RevisionRow, ShareRow } from "../../storage/memory/rows.js";
+import { type BlockRow, type RevisionRow, type ShareRow, textOf } from "../../storage/memory/rows.js";
 import { decodeSchema } from "../memory-codec.js";
 import { frameBlock } from "../rendering/frame-block.js";
 
@@ -26,7 +26,7 @@ export interface Seen {
 /** A block with its content. */
 export function viewBlock(row: BlockRow, seen: Seen, contentJson = ""): Block {
   const schema = decodeSchema(row.schema);
-  const text = Buffer.from(row.text).toString("utf8");
+  const text = textOf(row);
   const bare = viewBareBlock(row, seen, schema);
   const framed = { ...bare, owner: bare.owner!, schema, isShared: seen.isShared, text };
   const rendered = frameBlock(framed, { includeDescription: true, includeSchema: false });

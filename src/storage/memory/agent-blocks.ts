@@ -179,12 +179,19 @@ const selectChanged = `SELECT * FROM (SELECT ${changedColumns}, b.updated_us AS 
   WHERE s.tenant_id = ? AND s.agent = ?
   ORDER BY r.created_us DESC, b.id LIMIT ${mostChanged}) theirs`;
 
-function readChanged(row: SqlRow): ChangedBlockRow {
+/** Which block a row is of: its first columns. */
+function readName(row: SqlRow) {
   return {
     id: row[0] as string,
     ownerKind: row[1] as string,
     ownerName: row[2] as string,
     label: row[3] as string,
+  };
+}
+
+function readChanged(row: SqlRow): ChangedBlockRow {
+  return {
+    ...readName(row),
     revision: Number(row[4]),
     isShared: Number(row[6]) === 1,
   };
@@ -203,10 +210,7 @@ function marked<Row extends Pick<AgentBlockRow, "id" | "revision">>(
 
 function readRow(row: SqlRow): AgentBlockRow {
   return {
-    id: row[0] as string,
-    ownerKind: row[1] as string,
-    ownerName: row[2] as string,
-    label: row[3] as string,
+    ...readName(row),
     type: row[4] as string,
     pinned: Boolean(row[5]),
     revision: Number(row[6]),

@@ -150,16 +150,7 @@ export class BlockStore {
     if (type !== undefined) say("b.type = ?", type);
     // Not LIKE: `_` means something there, and SQLite ignores case.
     if (labelPrefix !== "") say("substr(b.label, 1, ?) = ?", [...labelPrefix].length, labelPrefix);
-    if (after) {
-      say(
-        "(b.owner_kind > ? OR (b.owner_kind = ? AND (b.owner_name > ? OR (b.owner_name = ? AND b.label > ?))))",
-        after[0],
-        after[0],
-        after[1],
-        after[1],
-        after[2],
-      );
-    }
+    if (after) say("(b.owner_kind, b.owner_name, b.label) > (?, ?, ?)", ...after);
     const rows = await this.database.sqlReader
       .query(
         `SELECT ${blockShape.columnsOf("b")}, b.pinned, s.permission FROM memory_blocks b

@@ -1,5 +1,6 @@
 import type * as models from "../gen/sqlite/models.js";
 import { TableShape } from "../ledger/rows.js";
+import { asBuffer } from "../sql.js";
 
 export type RevisionRow = models.MemoryRevisionModel;
 export type ShareRow = models.MemoryShareModel;
@@ -17,6 +18,11 @@ export type SnapshotRow = Pick<models.MemoryBlockModel, "snapshot" | "snapshotRe
 /** The generated types ask for bytes that own their memory, which no driver needs. */
 export function bytesColumn(bytes: Uint8Array): BlockRow["schema"] {
   return bytes as BlockRow["schema"];
+}
+
+/** The text that a row holds, without a copy of its bytes. */
+export function textOf({ text }: { readonly text: Uint8Array }): string {
+  return asBuffer(text).toString("utf8");
 }
 
 /** The columns that a change of a block writes, in their order. */

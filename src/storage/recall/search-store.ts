@@ -201,15 +201,13 @@ export class SearchStore {
 
   /** Whole rows; those that are gone are missing. */
   async documents(tenantId: string, ids: readonly number[]): Promise<SearchDocumentRow[]> {
-    const documents = await this.byIds(ids, async (some) => {
-      // By their ids alone: SQLite would rather go through all that the tenant has.
-      const rows = await this.query(
-        `SELECT ${documentShape.columnList} FROM search_documents WHERE id IN (${list(some.length)})`,
-        some,
-      );
-      return rows.map((row) => documentShape.read(row)!);
-    });
-    return documents.filter((document) => document.tenantId === tenantId);
+    const rows = await this.byIds(ids, (some) =>
+      this.query(
+        `SELECT ${documentShape.columnList} FROM search_documents WHERE tenant_id = ? AND id IN (${list(some.length)})`,
+        [tenantId, ...some],
+      ),
+    );
+    return rows.map((row) => documentShape.read(row)!);
   }
 
   /** Every document of a partition whose metadata is not empty, with it; read a few at a time. */
