@@ -12,10 +12,7 @@ export class Checker {
     const [first] = this.violations;
     if (!first) return;
     const more = this.violations.length > 1 ? ` (and ${this.violations.length - 1} more)` : "";
-    throw new QuireError("INVALID_FIELD", `${first.field}: ${first.description}${more}`, {
-      metadata: { field: first.field },
-      violations: this.violations,
-    });
+    throw invalid(`${first.field}: ${first.description}${more}`, this.violations);
   }
 
   get isFull(): boolean {
@@ -57,4 +54,11 @@ export class Checker {
     }
     return field === "" || at === "" ? at + field : `${at}.${field}`;
   }
+}
+
+/** One error for all that is wrong with the fields of a message. */
+export function invalid(message: string, violations: readonly FieldViolation[]): QuireError {
+  const [first] = violations;
+  const metadata: Record<string, string> = first ? { field: first.field } : {};
+  return new QuireError("INVALID_FIELD", message, { metadata, violations });
 }
