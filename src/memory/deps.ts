@@ -8,6 +8,7 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { BlockReader } from "./block-reader.js";
 import { BlockWriter } from "./blocks/block-writer.js";
 import { DocumentCache } from "./document/document-cache.js";
+import { warmDocuments } from "./document/warm-documents.js";
 import { UpdateChecker } from "./sync/update-checker.js";
 import { BlockWatches } from "./watch/block-watches.js";
 
@@ -59,6 +60,7 @@ export interface MemoryOptions {
 /** What the commands on memory need, on one database. */
 export function createMemory(options: MemoryOptions): MemoryDeps {
   const { database, counter, search, caches = new Caches(), clock = systemClock, ids = systemIds } = options;
+  warmDocuments();
   const store = new BlockStore(database, options.onWritten);
   const documents = new DocumentCache(caches, serverPeer(), options.offload);
   const writer = new BlockWriter({ store, documents, counter, clock });
