@@ -66,8 +66,8 @@ async function contexts(quire: Quire): Promise<Figure[]> {
         for (let at = 0; at < 20; at++) await quire.assembly.buildContext({ context });
       });
     };
-    for (let at = 0; at < 30; at++) for (const name of names) await sample(name)();
-    const { many, none } = await interleaved(rounds, { many: sample("many"), none: sample("none") });
+    for (let at = 0; at < 80; at++) for (const name of names) await sample(name)();
+    const { many, none } = await interleaved(3 * rounds, { many: sample("many"), none: sample("none") });
     return many / none;
   };
   return [
