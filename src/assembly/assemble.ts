@@ -118,7 +118,7 @@ export async function* assemble(
   const rendering = renderStages(deps, resolved, stages, made, used, cache, signal);
   const { rendered, context, use } = rendering instanceof Promise ? await rendering : rendering;
   if (rendered) yield { kind: "rendered", rendered };
-  const contextWire = encodedContext(context, current.wire);
+  const contextWire = encodedContext(context, current.wire, system.sections);
   if (!request.dryRun) await writeReceipt(deps, resolved, stages, use, cache, cut, contextWire);
   yield { kind: "completed", sessionId: resolved.session.id, use, cache, context, contextWire };
 }

@@ -64,6 +64,7 @@ export async function writeReceipt(
       [...history.candidates, ...current.candidates, ...gathered.candidates],
     ],
     inputs: [system.inputs, [...current.inputs, ...gathered.inputs]],
+    sections: system.sections,
   };
   await keepReceipt(deps, tenantId, core, lists, {
     contextWire,

@@ -26,3 +26,20 @@ export function written(write: (writer: BinaryWriter) => BinaryWriter): Buffer {
     throw error;
   }
 }
+
+const lists = new WeakMap<object, WeakMap<readonly unknown[], Buffer>>();
+
+/** A list in wire form, made once for each way to encode it, for as long as the list is kept. */
+export function listWire<T>(list: readonly T[], encode: (list: readonly T[]) => Buffer): Buffer {
+  let wires = lists.get(encode);
+  if (!wires) {
+    wires = new WeakMap();
+    lists.set(encode, wires);
+  }
+  let wire = wires.get(list);
+  if (!wire) {
+    wire = encode(list);
+    wires.set(list, wire);
+  }
+  return wire;
+}

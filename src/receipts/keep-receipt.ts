@@ -24,7 +24,7 @@ export async function keepReceipt(
   lists: ReceiptLists,
   { contextWire, system, tools, templates }: ReceiptLayers,
 ): Promise<void> {
-  const core = coreWire(receipt);
+  const core = coreWire(receipt, lists.sections);
   deps.recentReceipts.keep(tenantId, receipt, core);
   await deps.receipts.add(
     {

@@ -1,22 +1,34 @@
-import { type ContextCandidate, type InputHash, Receipt } from "../contract/gen/quire/v1/assembly.js";
+import {
+  type ContextCandidate,
+  type InputHash,
+  type PromptSection,
+  Receipt,
+} from "../contract/gen/quire/v1/assembly.js";
 import { ownConcat } from "../domain/memory-size.js";
-import { wireBytes } from "../domain/wire-bytes.js";
+import { listWire, wireBytes, written } from "../domain/wire-bytes.js";
 
 /** The lists of a receipt, each in the parts that it is made of: most of these are the same from one context to the next. */
 export interface ReceiptLists {
   readonly candidates: readonly (readonly ContextCandidate[])[];
   readonly inputs: readonly (readonly InputHash[])[];
+  readonly sections: readonly PromptSection[];
 }
 
-/** What later assemblies look at in a receipt, in wire form: all but its lists, which are long, and for people. */
-export function coreWire(receipt: Receipt): Buffer {
+/**
+ * What later assemblies look at in a receipt, in wire form: all but its lists, which are long, and for people. Its sections may be given
+ * as the list that is kept of them.
+ */
+export function coreWire(receipt: Receipt, sections: readonly PromptSection[] = receipt.sections): Buffer {
   const { historyLayer } = receipt;
-  return wireBytes(Receipt, {
+  const sectionBytes = listWire(sections, sectionsWire);
+  const others = {
     ...receipt,
     candidates: [],
     inputs: [],
+    sections: [],
     historyLayer: historyLayer && { ...historyLayer, elisions: [] },
-  });
+  };
+  return written((writer) => Receipt.encode(others, writer).raw(sectionBytes));
 }
 
 /** A whole receipt in wire form, from one without its lists, its core, and the lists. */
@@ -24,8 +36,8 @@ export function receiptWire(receipt: Receipt, core: Buffer, { candidates, inputs
   const named = receipt.historyLayer?.elisions ?? [];
   return ownConcat([
     named.length > 0 ? wireBytes(Receipt, receipt) : core,
-    ...candidates.map((list) => listed(list, candidatesWire)),
-    ...inputs.map((list) => listed(list, inputsWire)),
+    ...candidates.map((list) => listWire(list, candidatesWire)),
+    ...inputs.map((list) => listWire(list, inputsWire)),
   ]);
 }
 
@@ -39,14 +51,6 @@ function inputsWire(inputs: readonly InputHash[]): Buffer {
   return wireBytes(Receipt, { ...emptyReceipt, inputs: [...inputs] });
 }
 
-const wires = new WeakMap<readonly unknown[], Buffer>();
-
-/** A list in wire form, made once for as long as the list is kept. */
-function listed<T>(list: readonly T[], encode: (list: readonly T[]) => Buffer): Buffer {
-  let wire = wires.get(list);
-  if (!wire) {
-    wire = encode(list);
-    wires.set(list, wire);
-  }
-  return wire;
+function sectionsWire(sections: readonly PromptSection[]): Buffer {
+  return wireBytes(Receipt, { ...emptyReceipt, sections: [...sections] });
 }

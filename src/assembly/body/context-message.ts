@@ -1,7 +1,7 @@
 import { WireType } from "@bufbuild/protobuf/wire";
-import { AssembledContext, ToolApproval } from "../../contract/gen/quire/v1/assembly.js";
+import { AssembledContext, type PromptSection, ToolApproval } from "../../contract/gen/quire/v1/assembly.js";
 import type { AssemblyResolved } from "../../contract/gen/quire/v1/assembly_service.js";
-import { written } from "../../domain/wire-bytes.js";
+import { listWire, wireBytes, written } from "../../domain/wire-bytes.js";
 import { wireFacts } from "../../models/model-words.js";
 import { type ContextUse, plannedBudget, type Stages } from "../plan/budget-use.js";
 import type { ContextPlan } from "../plan/plan.js";
@@ -103,9 +103,22 @@ export function contextMessage(
 const currentMessageField = 3;
 
 /** A context of `contextMessage` in wire form. Its current message is encoded already, and comes first. */
-export function encodedContext(context: AssembledContext, currentWire: Buffer): Buffer {
+export function encodedContext(
+  context: AssembledContext,
+  currentWire: Buffer,
+  sections: readonly PromptSection[],
+): Buffer {
+  const sectionBytes = listWire(sections, sectionsWire);
   return written((writer) => {
     if (context.currentMessage) writer.tag(currentMessageField, WireType.LengthDelimited).bytes(currentWire);
-    return AssembledContext.encode({ ...context, currentMessage: undefined }, writer);
+    return AssembledContext.encode({ ...context, currentMessage: undefined, sections: [] }, writer).raw(
+      sectionBytes,
+    );
   });
+}
+
+const emptyContext = AssembledContext.create();
+
+function sectionsWire(sections: readonly PromptSection[]): Buffer {
+  return wireBytes(AssembledContext, { ...emptyContext, sections: [...sections] });
 }
