@@ -16,34 +16,44 @@ for (const [value, char] of [
   BASE64[char.charCodeAt(0)] = value;
 }
 
+/** The tokens of a vocabulary, decoded: what all threads of a process can use together. */
+export interface Ranks {
+  /** How many tokens there are; ranks are below this. */
+  readonly size: number;
+  readonly blob: Uint8Array;
+  /** The token of rank r is blob[starts[r], starts[r + 1]). */
+  readonly starts: Uint32Array;
+  readonly hashes: Int32Array;
+  /** Rank plus one; an untouched slot holds no token. */
+  readonly slots: Int32Array;
+  readonly byteRanks: Int32Array;
+  readonly pairRanks: Int32Array;
+}
+
 /**
  * Byte strings and their ranks in flat arrays: an open-addressed hash table over one blob of bytes. Looking up
  * a range of a buffer allocates nothing.
  */
 export class RankTable {
-  /** How many tokens there are; ranks are below this. */
   readonly size: number;
   private readonly blob: Uint8Array;
-  /** The token of rank r is #blob[#starts[r], #starts[r + 1]). */
   private readonly starts: Uint32Array;
   private readonly hashes: Int32Array;
-  /** Rank plus one; an untouched slot holds no token. */
   private readonly slots: Int32Array;
-  private readonly byteRanks = new Int32Array(0x100);
+  private readonly byteRanks: Int32Array;
+  private readonly pairRanks: Int32Array;
   /** What rankOfMerge found: one place for each hash of a pair, the later taking the place of the earlier. */
   private readonly mergeKeys = new Float64Array(2 ** MERGE_CACHE_BITS).fill(-1);
   private readonly mergeRanks = new Int32Array(2 ** MERGE_CACHE_BITS);
-  private readonly pairRanks = new Int32Array(0x10000).fill(NO_RANK);
 
-  /** Takes the ASCII text of base64 tokens parted by single spaces; the first has rank 0, the next 1, ... */
-  constructor(base64Tokens: Uint8Array) {
-    // A token takes at least four characters and a space. What is allocated too much is never touched.
-    const mostTokens = Math.ceil(base64Tokens.length / 5) + 1;
-    this.blob = new Uint8Array(Math.ceil(base64Tokens.length / 4) * 3);
-    this.starts = new Uint32Array(mostTokens + 1);
-    this.hashes = new Int32Array(mostTokens);
-    this.slots = new Int32Array(2 ** Math.ceil(Math.log2(mostTokens)));
-    this.size = this.decode(base64Tokens);
+  constructor({ size, blob, starts, hashes, slots, byteRanks, pairRanks }: Ranks) {
+    this.size = size;
+    this.blob = blob;
+    this.starts = starts;
+    this.hashes = hashes;
+    this.slots = slots;
+    this.byteRanks = byteRanks;
+    this.pairRanks = pairRanks;
   }
 
   /** The rank of bytes[start, end), or NO_RANK. */
@@ -93,47 +103,58 @@ export class RankTable {
     for (let i = start; i < end; i++) if (blob[from++] !== bytes[i]) return false;
     return true;
   }
+}
 
-  /** Decodes, hashes and files every token in one pass: this is most of what loading a vocabulary costs. */
-  private decode(source: Uint8Array): number {
-    const blob = this.blob;
-    const starts = this.starts;
-    const hashes = this.hashes;
-    const slots = this.slots;
-    const mask = slots.length - 1;
-    let length = 0;
-    let rank = 0;
-    for (let i = 0; i < source.length; i += 5) {
-      let hash = EMPTY_HASH;
-      for (; ; i += 4) {
-        const third = source[i + 2]!;
-        const fourth = source[i + 3]!;
-        const bits =
-          (BASE64[source[i]!]! << 18) |
-          (BASE64[source[i + 1]!]! << 12) |
-          (BASE64[third]! << 6) |
-          BASE64[fourth]!;
-        blob[length++] = bits >> 16;
-        hash = Math.imul(hash ^ (bits >> 16), HASH_FACTOR);
-        if (third !== PADDING) {
-          blob[length++] = bits >> 8;
-          hash = Math.imul(hash ^ ((bits >> 8) & 0xff), HASH_FACTOR);
-        }
-        if (fourth !== PADDING) {
-          blob[length++] = bits;
-          hash = Math.imul(hash ^ (bits & 0xff), HASH_FACTOR);
-        }
-        if (i + 4 >= source.length || source[i + 4] === SPACE) break;
+/**
+ * Takes the ASCII text of base64 tokens parted by single spaces; the first has rank 0, the next 1, ... Decodes, hashes and files every
+ * token in one pass: this is most of what loading a vocabulary costs.
+ */
+export function decodeRanks(source: Uint8Array): Ranks {
+  // A token takes at least four characters and a space. What is allocated too much is never touched.
+  const mostTokens = Math.ceil(source.length / 5) + 1;
+  const blob = new Uint8Array(new SharedArrayBuffer(Math.ceil(source.length / 4) * 3));
+  const starts = new Uint32Array(new SharedArrayBuffer(4 * (mostTokens + 1)));
+  const hashes = sharedInts(mostTokens);
+  const slots = sharedInts(2 ** Math.ceil(Math.log2(mostTokens)));
+  const byteRanks = sharedInts(0x100);
+  const pairRanks = sharedInts(0x10000).fill(NO_RANK);
+  const mask = slots.length - 1;
+  let length = 0;
+  let rank = 0;
+  for (let i = 0; i < source.length; i += 5) {
+    let hash = EMPTY_HASH;
+    for (; ; i += 4) {
+      const third = source[i + 2]!;
+      const fourth = source[i + 3]!;
+      const bits =
+        (BASE64[source[i]!]! << 18) |
+        (BASE64[source[i + 1]!]! << 12) |
+        (BASE64[third]! << 6) |
+        BASE64[fourth]!;
+      blob[length++] = bits >> 16;
+      hash = Math.imul(hash ^ (bits >> 16), HASH_FACTOR);
+      if (third !== PADDING) {
+        blob[length++] = bits >> 8;
+        hash = Math.imul(hash ^ ((bits >> 8) & 0xff), HASH_FACTOR);
       }
-      const start = starts[rank]!;
-      if (length - start === 1) this.byteRanks[blob[start]!] = rank;
-      if (length - start === 2) this.pairRanks[(blob[start]! << 8) | blob[start + 1]!] = rank;
-      hashes[rank] = hash;
-      let slot = (hash ^ (hash >>> 15)) & mask;
-      while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = ++rank;
-      starts[rank] = length;
+      if (fourth !== PADDING) {
+        blob[length++] = bits;
+        hash = Math.imul(hash ^ (bits & 0xff), HASH_FACTOR);
+      }
+      if (i + 4 >= source.length || source[i + 4] === SPACE) break;
     }
-    return rank;
+    const start = starts[rank]!;
+    if (length - start === 1) byteRanks[blob[start]!] = rank;
+    if (length - start === 2) pairRanks[(blob[start]! << 8) | blob[start + 1]!] = rank;
+    hashes[rank] = hash;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    while (slots[slot] !== 0) slot = (slot + 1) & mask;
+    slots[slot] = ++rank;
+    starts[rank] = length;
   }
+  return { size: rank, blob, starts, hashes, slots, byteRanks, pairRanks };
+}
+
+function sharedInts(length: number): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(4 * length));
 }
