@@ -1,5 +1,4 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { StreamHistoryResponse } from "../contract/gen/quire/v1/ledger_service.js";
 import { Message as WireMessage } from "../contract/gen/quire/v1/message.js";
 import { fieldHead } from "../domain/field-head.js";
 import type { Message, Part } from "../domain/message.js";
@@ -68,6 +67,14 @@ export function encodeMessages(messages: readonly Message[], firstFlags = 0): En
   return { wire, indexJson: writeIndex(entries) };
 }
 
+/** Read field by field: the response's own decoder would bring all of its service, and gRPC, into every worker thread. */
 export function decodeMessages(wire: Uint8Array): readonly Message[] {
-  return StreamHistoryResponse.decode(new BinaryReader(wire)).messages;
+  const reader = new BinaryReader(wire);
+  const messages: Message[] = [];
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === messagesField) messages.push(WireMessage.decode(reader, reader.uint32()));
+    else reader.skip(type, field);
+  }
+  return messages;
 }
