@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { noteThread, type ThreadClockMemory } from "./thread-clock.js";
+import { noteHeld, noteThread, type ThreadClockMemory } from "./thread-clock.js";
 
 export interface ClockedTask {
   readonly filename: string;
@@ -8,9 +8,13 @@ export interface ClockedTask {
   readonly clock: ThreadClockMemory;
 }
 
-/** Runs a task in a worker thread, whose CPU time can then be read from outside. */
+/** Runs a task in a worker thread, whose CPU time and memory can then be read from outside. */
 export async function runClocked({ filename, name, input, clock }: ClockedTask): Promise<unknown> {
   const module = (await import(pathToFileURL(filename).href)) as Record<string, (input: unknown) => unknown>;
   noteThread(clock);
-  return module[name]!(input);
+  try {
+    return await module[name]!(input);
+  } finally {
+    noteHeld(clock);
+  }
 }

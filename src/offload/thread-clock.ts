@@ -1,6 +1,10 @@
 import { readFileSync, readlinkSync } from "node:fs";
+import { getHeapStatistics } from "node:v8";
 
-/** Where a worker thread says which thread of the system it is, and how much CPU time it had used when its task began. */
+/**
+ * Where a worker thread says which thread of the system it is, how much CPU time it had used when its task began, and how much memory it
+ * held outside of its heap when that ended.
+ */
 export type ThreadClockMemory = SharedArrayBuffer;
 
 /** What stands for a thread whose CPU time the system does not tell. */
@@ -14,12 +18,17 @@ export function noteThread(memory: ThreadClockMemory): void {
   noted[0] = thread;
 }
 
+/** In the worker: its task has ended. */
+export function noteHeld(memory: ThreadClockMemory): void {
+  new Float64Array(memory)[2] = getHeapStatistics().external_memory;
+}
+
 /**
  * How much CPU time a worker thread has used for its task, as seen from outside while it is at work. On a busy machine that is far
  * less than the time that goes by. Where the system does not tell, it is the time that goes by.
  */
 export class ThreadClock {
-  readonly memory: ThreadClockMemory = new SharedArrayBuffer(16);
+  readonly memory: ThreadClockMemory = new SharedArrayBuffer(24);
   private startedAt = 0;
 
   start(): void {
@@ -29,6 +38,11 @@ export class ThreadClock {
 
   get passedMs(): number {
     return performance.now() - this.startedAt;
+  }
+
+  /** What the thread held outside of its heap when its task had ended: buffers, and the memory of WebAssembly, which never shrinks. */
+  get heldBytes(): number {
+    return new Float64Array(this.memory)[2]!;
   }
 
   get usedMs(): number {

@@ -33,11 +33,11 @@ export class ThrowawayThread {
     private readonly idleTimeoutMs = 60_000,
   ) {}
 
-  /** `isHarmed` says of an answer that the thread is not to be used again. An error says so, too. */
+  /** `isHarmed` says of an answer, and of what the thread holds now outside of its heap, that it is not to be used again. An error says so, too. */
   run<Run extends TaskFunction>(
     work: Task<Run>,
     input: Parameters<Run>[0],
-    isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
+    isHarmed: (answer: Awaited<ReturnType<Run>>, heldBytes: number) => boolean,
     limitMs = this.limitMs,
   ): Promise<Awaited<ReturnType<Run>>> {
     const done = this.line.then(() => this.runNow(work, input, isHarmed, limitMs));
@@ -53,7 +53,7 @@ export class ThrowawayThread {
   private async runNow<Run extends TaskFunction>(
     { filename, name }: Task<Run>,
     input: Parameters<Run>[0],
-    isHarmed: (answer: Awaited<ReturnType<Run>>) => boolean,
+    isHarmed: (answer: Awaited<ReturnType<Run>>, heldBytes: number) => boolean,
     limitMs: number,
   ): Promise<Awaited<ReturnType<Run>>> {
     if (this.isClosed) throw new Error("the thread is closed");
@@ -75,7 +75,7 @@ export class ThrowawayThread {
       const given = { filename, name, input, clock: clock.memory };
       const options = { filename: clocked.filename, name: clocked.name, signal: stopping.signal };
       const answer = (await this.pool.run(given, options)) as Awaited<ReturnType<Run>>;
-      if (isHarmed(answer)) await this.throwAway();
+      if (isHarmed(answer, clock.heldBytes)) await this.throwAway();
       return answer;
     } catch (error) {
       await this.throwAway();

@@ -7,12 +7,9 @@ import { TaskTimedOut, ThrowawayThread } from "../../src/offload/throwaway-threa
 type Run = (input: { readonly start?: SharedArrayBuffer; readonly value?: number }) => number;
 const filename = fileURLToPath(new URL("./tasks.mjs", import.meta.url));
 const named = (name: string): Task<Run> => ({ filename, name });
-const [held, spins, throws, threadOfTask] = ["held", "spins", "throws", "threadOfTask"].map(named) as [
-  Task<Run>,
-  Task<Run>,
-  Task<Run>,
-  Task<Run>,
-];
+const [held, holds, spins, throws, threadOfTask] = ["held", "holds", "spins", "throws", "threadOfTask"].map(
+  named,
+) as [Task<Run>, Task<Run>, Task<Run>, Task<Run>, Task<Run>];
 const fine = () => false;
 const limitMs = 500;
 
@@ -36,6 +33,20 @@ describe("throwaway thread", () => {
     expect(second).not.toBe(first);
     await expect(thread.run(throws, {}, fine)).rejects.toThrow(RangeError);
     expect(await thread.run(threadOfTask, {}, fine)).not.toBe(second);
+  });
+
+  test("what its tasks leave in memory is told, so that it can be thrown away for that", async () => {
+    const thread = throwaway();
+    const found: number[] = [];
+    const note = (_: number, heldBytes: number) => found.push(heldBytes) === 3;
+    const first = await thread.run(threadOfTask, {}, note);
+    await thread.run(holds, { value: 64 * 1024 * 1024 }, note);
+    expect(await thread.run(threadOfTask, {}, note)).toBe(first);
+    expect(await thread.run(threadOfTask, {}, note)).not.toBe(first);
+    const [before, after, later, anew] = found as [number, number, number, number];
+    expect(after - before).toBeGreaterThan(60 * 1024 * 1024);
+    expect(later).toBeGreaterThanOrEqual(64 * 1024 * 1024);
+    expect(anew).toBeLessThan(32 * 1024 * 1024);
   });
 
   test("a task that does not end is ended, and those behind it run", async () => {

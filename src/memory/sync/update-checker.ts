@@ -11,6 +11,8 @@ const checking = task<typeof checkUpdate>("src/memory/sync/check-update.ts", "ch
 /** No update that is in order takes nearly as long. */
 const timeoutMs = 20_000;
 const openTimeoutMs = 600_000;
+/** What hostile updates leave behind, the library gives back late or never. With more than this a thread makes room for another one. */
+const mostHeldBytes = 256 * 1024 * 1024;
 const mostAttempts = 5;
 const mostKnown = 1_000;
 
@@ -55,7 +57,7 @@ export class UpdateChecker {
     const { block, revision } = input.base;
     const refused = (why: string): CheckedUpdate => ({ kind: "refused", why, isHarmed: true });
     const verdict = await this.thread
-      .run(checking, input, (answer) => answer.kind === "refused" && answer.isHarmed)
+      .run(checking, input, isHarmed)
       .catch((error: unknown) =>
         refused(error instanceof TaskTimedOut ? "it takes too long to read" : "it cannot be read"),
       );
@@ -65,4 +67,8 @@ export class UpdateChecker {
     if (this.revisions.size > mostKnown) this.revisions.delete(oldest!);
     return verdict;
   }
+}
+
+function isHarmed(answer: CheckedUpdate, heldBytes: number): boolean {
+  return heldBytes > mostHeldBytes || (answer.kind === "refused" && answer.isHarmed);
 }
