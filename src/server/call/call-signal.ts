@@ -12,11 +12,11 @@ export function callSignal(
   isEndless: boolean,
 ): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
-  const abort = (why: QuireError) => controller.abort(why);
+  const abort = (why: () => QuireError) => controller.abort(why());
   // Watches end by the thousand, when a connection does.
   const ignoreCaller = call.onLeft((why) => (isEndless ? ends.soon(() => abort(why)) : abort(why)));
   const ignoreStop = onAbort(stopping, () =>
-    abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 })),
+    controller.abort(new QuireError("SHUTTING_DOWN", "the server is going down", { retryAfterMs: 1_000 })),
   );
   const release = () => {
     ignoreCaller();

@@ -18,6 +18,9 @@ const withoutMessages = { endStream: true, sendDate: false };
 /** Longer than a timer can wait. */
 const foreverMs = 2 ** 31 - 1;
 
+/** Makes the reason for which a caller waits no longer: thousands may leave at once, and few are asked why. */
+type WhyLeft = () => QuireError;
+
 /** One call on an http2 stream: what is sent of its answers, how it ends, and whether its caller still waits. */
 export class ServerCall {
   private hasHeaders = false;
@@ -25,8 +28,8 @@ export class ServerCall {
   /** It has its status, or nobody is there to hear one. */
   private isOver = false;
   private status: CallStatus | undefined;
-  private left: QuireError | undefined;
-  private listener: ((why: QuireError) => void) | undefined;
+  private left: WhyLeft | undefined;
+  private listener: ((why: WhyLeft) => void) | undefined;
   private endWait: (() => void) | undefined;
   private readonly unsent = new Set<() => void>();
   private readonly timer: NodeJS.Timeout | undefined;
@@ -48,7 +51,7 @@ export class ServerCall {
   }
 
   /** Calls back when the caller waits no longer, at once if that is so. Returns what ends that. */
-  onLeft(listener: (why: QuireError) => void): () => void {
+  onLeft(listener: (why: WhyLeft) => void): () => void {
     if (this.left) listener(this.left);
     else this.listener = listener;
     return () => {
@@ -150,7 +153,7 @@ export class ServerCall {
   }
 
   private expire(): void {
-    this.leave(deadlinePassed());
+    this.leave(deadlinePassed);
     const status = toServiceError(deadlinePassed());
     if (this.stream.readableEnded) this.end(status);
     else this.refuse(status);
@@ -159,14 +162,14 @@ export class ServerCall {
   private close(): void {
     if (!this.isOver) {
       const isLate = this.deadlineMs !== undefined && Date.now() >= this.deadlineMs;
-      this.leave(isLate ? deadlinePassed() : callerLeft());
+      this.leave(isLate ? deadlinePassed : callerLeft);
       this.finish();
     }
     for (const release of this.unsent) release();
     this.unsent.clear();
   }
 
-  private leave(why: QuireError): void {
+  private leave(why: WhyLeft): void {
     if (this.isOver) return;
     this.left = why;
     this.listener?.(why);
