@@ -31,9 +31,9 @@ export function says(text: string, name: string): boolean {
   return false;
 }
 
-/** Everything that a message says, as plain text: arguments without the escapes of JSON. */
-export function textOf(message: Message): string {
-  return message.parts
+/** Everything that a message says, with what was sent beside it, as plain text: arguments without the escapes of JSON. */
+export function textOf({ contextParts, parts }: Message): string {
+  return [...contextParts, ...parts]
     .flatMap(({ content }): readonly string[] => {
       switch (content?.$case) {
         case "text":
