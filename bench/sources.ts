@@ -31,6 +31,7 @@ const view: SourceView = {
   task: "",
   model: "gpt-4o",
   eventText: "Which tools does the agent call while it waits for answers in order?",
+  isInToolLoop: false,
   identity: "",
   platform: "",
   permissions: [],

@@ -95,6 +95,7 @@ async function converse(engine: Engine, index: number, length: number): Promise<
       compactionId: "",
       activeTurnId: "",
       activeMessages: 0,
+      told: [],
     },
   });
   await appendTurn(engine, label(index), last.headTurnId, seed + 1, { status: TurnStatus.FAILED });

@@ -161,6 +161,8 @@ Parts of you work by themselves: they learn rules and procedures from what happe
   "left-out-arguments": "[left out: {{tokens}} tokens of the arguments of {{call}}]",
   "memory-open": '<memory id="{{id}}" from="{{from}}" time="{{time}}">',
   "memory-close": "</memory>",
+  "memory-names":
+    "Named earlier in this conversation, in messages about this that are no longer shown: {{names}}",
 
   "left-out-text": "[left out: {{tokens}} tokens of this message]",
   "left-out-names": "[names in what is left out: {{names}}]",

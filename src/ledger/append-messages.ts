@@ -15,7 +15,7 @@ import { reportedCalls, withCalls } from "./model-calls.js";
 import { requireOpen } from "./open-turn.js";
 import {
   type AnsweredAssembly,
-  asPrompted,
+  asAnswer,
   draftMessages,
   locate,
   messageRow,
@@ -23,6 +23,7 @@ import {
   warningsOf,
   withAssembly,
   withMessages,
+  withTold,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
@@ -61,7 +62,8 @@ export async function appendMessages(
   command: AppendMessages,
   signal?: AbortSignal,
 ): Promise<AppendedMessages> {
-  const located = withAnswered(locate(command.messages, "messages"), command);
+  const answered = withAnswered(locate(command.messages, "messages"), command);
+  const located = withTold(answered, command.assembly);
   const drafted = await draftMessages(deps, located, signal);
   return deps.writer.write({
     key,
@@ -81,7 +83,7 @@ export async function appendMessages(
       }
       const state = OpenState.parse(before.openStateJson);
       const withIds = withCallIds(drafted, before.id, before.messageCount);
-      const draft = asPrompted(withIds, before, state, command.assembly);
+      const draft = asAnswer(withIds, before, state, command.assembly);
       extendState(state, draft.located);
       const reported = reportedCalls(command, command);
       const { turn, calls } = withCalls(withMessages(before, draft, state), reported, draft.nowUs, "usage");

@@ -14,7 +14,7 @@ import { requireOpen } from "./open-turn.js";
 import type { RecordedTurn } from "./record-turn.js";
 import {
   type AnsweredAssembly,
-  asPrompted,
+  asAnswer,
   draftMessages,
   headMoved,
   locate,
@@ -25,6 +25,7 @@ import {
   withAssembly,
   withMessages,
   withResult,
+  withTold,
 } from "./turn-draft.js";
 import { viewTurn } from "./views.js";
 
@@ -50,7 +51,8 @@ export async function completeTurn(
   command: CompleteTurn,
   signal?: AbortSignal,
 ): Promise<RecordedTurn> {
-  const located = withAnswered(locate(command.result?.messages ?? [], "result.messages"), command);
+  const answered = withAnswered(locate(command.result?.messages ?? [], "result.messages"), command);
+  const located = withTold(answered, command.assembly);
   const drafted = await draftMessages(deps, located, signal);
   const answer = await deps.writer.write({
     key,
@@ -69,7 +71,7 @@ export async function completeTurn(
       if (!session) throw sessionNotFound(open.sessionId);
       const state = OpenState.parse(open.openStateJson);
       const withIds = withCallIds(drafted, open.id, open.messageCount);
-      const draft = asPrompted(withIds, open, state, command.assembly);
+      const draft = asAnswer(withIds, open, state, command.assembly);
       extendState(state, draft.located);
       const status = endOf(command.status, command, state);
       const read = readAnswer(draft, command);

@@ -1,7 +1,8 @@
 import { fromMicroseconds, type Ids, toMicroseconds } from "../domain/clock.js";
 import { chainHash, sha256 } from "../domain/hash.js";
-import { type Message, MessageRole } from "../domain/message.js";
+import { type Message, MessageRole, type Part } from "../domain/message.js";
 import { type HeadMoveCause, OnHeadMoved } from "../domain/session.js";
+import { countedTokens } from "../domain/token-units.js";
 import { type AgentResult, emptyTurnDetails, type TurnDetails, TurnStatus } from "../domain/turn.js";
 import { type Warning, WarningKind, warning } from "../domain/warning.js";
 import { QuireError } from "../errors/quire-error.js";
@@ -223,18 +224,46 @@ export interface AnsweredAssembly {
   /** The open turn that it showed, empty for none, and how many messages that had. */
   readonly activeTurnId: string;
   readonly activeMessages: number;
+  /** What the model was told after the results of its tools, where there was no event. */
+  readonly told: readonly Part[];
 }
 
-/** The draft, which says whether its model was asked for it directly after an answer of its own. */
-export function asPrompted(
+/** Messages of which the first carries what its model was told before it, after the results of its tools. */
+export function withTold(
+  located: readonly LocatedMessage[],
+  { told }: Partial<Pick<AnsweredAssembly, "told">> = {},
+): readonly LocatedMessage[] {
+  const [first, ...rest] = located;
+  const isAnswer = first?.message.role === MessageRole.ASSISTANT && first.message.contextParts.length === 0;
+  if (!told?.length || !isAnswer) return located;
+  return [{ ...first, message: { ...first.message, contextParts: told } }, ...rest];
+}
+
+/**
+ * The draft as the answer to its assembly: whether its model was asked for it directly after an answer of its own. What its model was told stands
+ * before it only where it is what comes next.
+ */
+export function asAnswer(
   draft: MessageDraft,
   turn: TurnRow,
   before: OpenState,
   assembly: AnsweredAssembly | undefined,
 ): MessageDraft {
   const isNext = assembly?.activeTurnId === turn.id && assembly.activeMessages === turn.messageCount;
-  const isAnswer = draft.located[0]?.message.role === MessageRole.ASSISTANT;
+  const first = draft.located[0]?.message;
+  if (!isNext && assembly && first?.contextParts === assembly.told) return withoutFirstContext(draft);
+  const isAnswer = first?.role === MessageRole.ASSISTANT;
   return before.answered && isNext && isAnswer ? { ...draft, isPrompted: true } : draft;
+}
+
+function withoutFirstContext(draft: MessageDraft): MessageDraft {
+  const [first, ...located] = draft.located;
+  const [firstTokens, ...tokens] = draft.tokens;
+  return {
+    ...draft,
+    located: [{ ...first!, message: { ...first!.message, contextParts: [] } }, ...located],
+    tokens: [{ ...firstTokens!, context: countedTokens(0) }, ...tokens],
+  };
 }
 
 /** Whether a turn stands where its context said that it would. */

@@ -2,6 +2,7 @@ import { Caches } from "../domain/caches.js";
 import { type Clock, systemClock, systemTimers, type Timers } from "../domain/clock.js";
 import type { Database } from "../storage/database.js";
 import { SearchStore } from "../storage/recall/search-store.js";
+import { MessageNames } from "./context/message-names.js";
 import { type Embedding, type EmbeddingParts, startEmbedding } from "./embedding/embedding.js";
 import { Indexer } from "./indexing/indexer.js";
 import { packagedWeights, type WeightSets } from "./ranking/weights.js";
@@ -12,6 +13,7 @@ export interface RecallDeps {
   readonly store: SearchStore;
   readonly indexer: Indexer;
   readonly tables: PartitionTables;
+  readonly names: MessageNames;
   readonly weights: WeightSets;
   /** Vectors, where there is an embedder. */
   readonly embedding: Embedding | undefined;
@@ -44,6 +46,7 @@ export function createRecall(options: RecallOptions): RecallDeps {
     store,
     indexer,
     tables: new PartitionTables(store, caches),
+    names: new MessageNames(caches),
     weights: packagedWeights(),
     embedding,
     clock,

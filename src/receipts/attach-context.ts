@@ -36,6 +36,9 @@ export async function attachContext(
     throw QuireError.field("INVALID_FIELD", "assembly_id", "is an assembly of another session");
   }
   const sent = AssembledContext.decode(stored.contextWire);
+  const { currentMessage } = sent;
+  // What is told in a tool loop belongs to the answer, wherever that comes from.
+  const isTold = currentMessage?.parts.length === 0;
   const cut = (await deps.recentReceipts.find(tenantId, assemblyId))?.cut;
   const attached = {
     sent,
@@ -50,13 +53,14 @@ export async function attachContext(
       compactionId: cut?.compactionId ?? "",
       activeTurnId: sent.historyLayer?.activeTurnId ?? "",
       activeMessages: sent.historyLayer?.activeMessageCount ?? 0,
+      told: isTold ? currentMessage.contextParts : [],
     },
     warnings: [],
   };
   const index = messages.findIndex((message) => message.role === MessageRole.USER);
   const target = messages[index];
-  const { currentMessage } = sent;
-  if (!currentMessage || !target || target.contextParts.length > 0) return { ...attached, messages };
+  if (!currentMessage || isTold || !target || target.contextParts.length > 0)
+    return { ...attached, messages };
   const { contextParts, injected } = currentMessage;
   const contextJson = target.contextJson || currentMessage.contextJson;
   return { ...attached, messages: messages.with(index, { ...target, contextParts, contextJson, injected }) };

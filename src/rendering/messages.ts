@@ -4,6 +4,7 @@ import {
   type Part,
   type PartContent,
   type ToolCallPart,
+  type ToolResultContent,
   type ToolResultPart,
   textPart,
 } from "../domain/message.js";
@@ -81,6 +82,8 @@ class Pairing {
   private readonly tools = new Map<string, string>();
   /** The calls of the assistant messages directly before, and what is to come after their results. */
   private run: OpenCall[] = [];
+  /** Those of the last step of tools. */
+  private ended: readonly OpenCall[] = [];
   private after: { readonly role: "user"; readonly index: number; readonly parts: Part[] }[] = [];
 
   private readonly unanswered: ToolResultPart;
@@ -95,7 +98,8 @@ class Pairing {
   }
 
   assistant(message: Message, index: number): void {
-    const sent = this.inWords(sentParts(message));
+    if (message.contextParts.length > 0) this.told(message.contextParts, index);
+    const sent = this.inWords(message.parts);
     let calls: OpenCall[] | undefined;
     let after: Part[] | undefined;
     for (const { content } of sent) {
@@ -116,6 +120,10 @@ class Pairing {
 
   other(message: Message, index: number): void {
     this.endRun();
+    if (message.role === MessageRole.USER && message.parts.length === 0) {
+      if (message.contextParts.length > 0) this.told(message.contextParts, index);
+      return;
+    }
     const sent = sentParts(message);
     const role = message.role === MessageRole.SYSTEM ? "system" : "user";
     if (sent.every(isPlain)) {
@@ -134,9 +142,27 @@ class Pairing {
     if (kept.length > 0) this.steps.push({ role, index, parts: kept });
   }
 
+  /**
+   * What the model was told in a tool loop stands at the end of the last result: with a message of the user a new turn would begin, and providers
+   * leave out what was thought before that.
+   */
+  private told(parts: readonly Part[], index: number): void {
+    const isAfterResults = this.run.length === 0 && this.steps.at(-1)?.role === "tool";
+    const call = isAfterResults ? this.ended.findLast(({ result }) => result !== this.unanswered) : undefined;
+    if (!call) {
+      this.endRun();
+      this.steps.push({ role: "user", index, parts });
+      return;
+    }
+    const told = parts.filter(isResultContent);
+    call.result = { ...call.result, content: [...call.result.content, ...told] };
+    call.resultIndex = index;
+  }
+
   endRun(): void {
     if (this.run.length > 0) {
       this.steps.push({ role: "tool", calls: this.run });
+      this.ended = this.run;
       this.run = [];
     }
     if (this.after.length > 0) {
@@ -217,6 +243,11 @@ type Aside = Extract<PartContent, { $case: "toolResult" | "approvalRequest" | "a
 function isAside(content: PartContent): content is Aside {
   const kind = content.$case;
   return kind === "toolResult" || kind === "approvalRequest" || kind === "approvalAnswer";
+}
+
+function isResultContent(part: Part): part is ToolResultContent {
+  const kind = part.content?.$case;
+  return kind === "text" || kind === "image" || kind === "file";
 }
 
 function isPlain({ content }: Part): boolean {

@@ -1,4 +1,5 @@
 import type { AgentRole } from "../domain/agent-role.js";
+import type { Message } from "../domain/message.js";
 import type { PromptTexts } from "../domain/prompt-texts.js";
 import type { Soon } from "../domain/soon.js";
 import type { SourceRule } from "../domain/source.js";
@@ -18,6 +19,8 @@ export interface ShownHistory {
   readonly turns: readonly TurnPlace[];
   /** Empty where no summary stands for older turns. */
   readonly compactionId: string;
+  /** What it shows, the newest first. Read as far as it is asked for. */
+  newestFirst(): Iterable<Message>;
 }
 
 /** What a source is told of the request that it answers. */
@@ -35,6 +38,8 @@ export interface SourceView {
   readonly model: string;
   /** What the event says, its text parts one after the other; empty where there is no event. */
   readonly eventText: string;
+  /** Whether the model goes on after the results of its tools: there is no event then. */
+  readonly isInToolLoop: boolean;
   /** Who sent the event; empty where that is not known. */
   readonly identity: string;
   readonly platform: string;
@@ -111,6 +116,8 @@ export interface Source {
    * cut stays; what it says is part of the prefix only where that is written anew, and else stands in the current message.
    */
   readonly isAfterHistory?: boolean;
+  /** Whether it has something to say in a tool loop, where it stands at the end of the results. Others are asked for events only. */
+  readonly speaksInToolLoops?: boolean;
   /** Stands for the question: what is asked again in the cache's time is answered from there. Undefined: never kept. */
   cacheKey?(view: SourceView): string | undefined;
   fetch(view: SourceView, rules: SourceRules, waiting: Waiting): Promise<SourceAnswer> | SourceAnswer;

@@ -78,3 +78,8 @@ export function decodeMessages(wire: Uint8Array): readonly Message[] {
   }
   return messages;
 }
+
+/** The messages of pieces of history, from the last one back. */
+export function* newestFirst(pieces: readonly Uint8Array[]): Generator<Message> {
+  for (let at = pieces.length - 1; at >= 0; at--) yield* decodeMessages(pieces[at]!).toReversed();
+}

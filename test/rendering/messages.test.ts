@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message, Part } from "../../src/domain/message.js";
+import { type Message, MessageRole, type Part } from "../../src/domain/message.js";
 import { defaultPromptTexts } from "../../src/domain/prompt-texts.js";
 import {
   callArguments,
@@ -54,6 +54,39 @@ function partInShort({ content }: Part): string {
   if (content?.$case === "toolCall") return `(${content.value.callId})`;
   return `<${content?.$case}>`;
 }
+
+describe("pairedCalls: what the model was told in a tool loop stands at the end of the last result", () => {
+  const calls = (...ids: readonly string[]) => assistant(...ids.map((id) => call(id, "search", {})));
+  const told = (role: MessageRole, ...parts: readonly Part[]) => message(role, parts, [text("told")]);
+
+  test("as the current message, and as the context of the answer that followed: the same", () => {
+    const before = [calls("a", "b"), tool(result("b", "B"), result("a", "A"))];
+    expect(inShort(...before, told(MessageRole.USER))).toEqual(["assistant (a) (b)", "tool a=A b=B\ntold"]);
+    expect(inShort(...before, told(MessageRole.ASSISTANT, text("So.")))).toEqual([
+      "assistant (a) (b)",
+      "tool a=A b=B\ntold",
+      "assistant So.",
+    ]);
+  });
+
+  test("as the user's words where no result stands before it", () => {
+    expect(inShort(user(text("Hi.")), told(MessageRole.ASSISTANT, text("So.")))).toEqual([
+      "user Hi.",
+      "user told",
+      "assistant So.",
+    ]);
+    expect(inShort(calls("a"), told(MessageRole.USER))).toEqual([
+      "assistant (a)",
+      expect.stringMatching(/^tool a=/),
+      "user told",
+    ]);
+  });
+
+  test("a result that comes later takes nothing of it away", () => {
+    const steps = [calls("a", "b"), tool(result("a", "A")), told(MessageRole.USER), tool(result("b", "B"))];
+    expect(inShort(...steps)).toEqual(["assistant (a) (b)", "tool a=A\ntold b=B"]);
+  });
+});
 
 describe("pairedCalls: the results of calls stand directly after the messages that made them", () => {
   const calls = (...ids: readonly string[]) => assistant(...ids.map((id) => call(id, "search", {})));

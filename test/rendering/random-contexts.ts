@@ -230,3 +230,9 @@ export function closedPrefixes(...models: readonly string[]): fc.Arbitrary<reado
     })
     .filter(([, end]) => end > 0);
 }
+
+/** Every text in a body, wherever it stands: what was told after results is part of them. */
+export function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}

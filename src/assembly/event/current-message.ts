@@ -182,23 +182,28 @@ function currentOf(
   };
 }
 
-/** The message with blocks of sources in its context, after the memory blocks that the request names. */
+/** The message with blocks of sources in its context, after the memory blocks that the request names. Without an event they are all of it. */
 export async function addSources(
   deps: EventDeps,
   resolved: EventInput,
   current: CurrentStage,
   blocks: readonly string[],
 ): Promise<CurrentStage> {
-  const { message: before, sourcesAt: at } = current;
-  if (!before || blocks.length === 0) return current;
+  const { sourcesAt: at } = current;
+  if (blocks.length === 0) return current;
+  const before = current.message ?? { ...emptyMessage, role: MessageRole.USER };
   const text = contextText(before);
-  const inserted = `${blocks.join("\n")}\n`;
-  const context = text === "" ? `${inserted}\n` : `${text.slice(0, at)}${inserted}${text.slice(at)}`;
+  const inserted = blocks.join("\n");
+  const context = current.message ? withInserted(text, at, `${inserted}\n`) : inserted;
   const message: Message = { ...before, contextParts: [textPart(context)] };
   const wire = wireBytes(Message, message);
   const { tokens } = await costOf(deps, resolved, message);
   const sourceTokens = minus(tokens, current.tokens);
   return { ...current, message, wire, hash: sha256(wire), tokens, sourceTokens };
+}
+
+function withInserted(text: string, at: number, inserted: string): string {
+  return text === "" ? `${inserted}\n` : `${text.slice(0, at)}${inserted}${text.slice(at)}`;
 }
 
 /** Where blocks of sources go: before what follows the memory blocks; at the end of a context that was cut before that place. */

@@ -24,5 +24,11 @@ export async function expectedHistory(
   }
   // The first kept turn may be the open one, which has no place yet: then its cut says nothing of the others.
   const isKnown = compaction !== undefined && firstDepth > 0;
-  return { firstDepth, turns: turns.reverse(), compactionId: isKnown ? compaction.id : "" };
+  return {
+    firstDepth,
+    turns: turns.reverse(),
+    compactionId: isKnown ? compaction.id : "",
+    // Nobody looks through what is not settled yet.
+    newestFirst: () => [],
+  };
 }

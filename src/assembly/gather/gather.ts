@@ -7,6 +7,7 @@ import { askSources } from "../../sources/ask-sources.js";
 import type { AskedSource } from "../../sources/asked-source.js";
 import type { SourceDeps } from "../../sources/deps.js";
 import type { ActiveSource, ExampleMessage, ShownHistory, SourceView } from "../../sources/source.js";
+import { newestFirst } from "../../thread/message-codec.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { CallLimits } from "../call-limits.js";
 import type { HistoryStage } from "../history/history.js";
@@ -62,10 +63,14 @@ export function startGathering(
   limits: CallLimits,
 ): Gathering | undefined {
   const { sources, request } = resolved;
-  // Without an event there is no current message that could show anything.
+  // Without an event, what a current message could show stands at the end of what tools gave.
   const wanted = request.event
     ? sources
-    : sources.filter(({ rules }) => rules.position !== SourcePosition.CURRENT);
+    : sources.filter(
+        ({ source, rules }) =>
+          rules.position !== SourcePosition.CURRENT ||
+          (request.activeTurnId !== "" && source.speaksInToolLoops === true),
+      );
   if (wanted.length === 0) return undefined;
   const view = viewOf(resolved, plan);
   const now = wanted.filter(({ source }) => !source.isAfterHistory);
@@ -91,6 +96,7 @@ function viewOf(resolved: GatherInput, plan: ContextPlan): SourceView {
     task: resolved.task,
     model: resolved.modelName,
     eventText: texts.join("\n"),
+    isInToolLoop: false,
     identity: event?.identity ?? "",
     platform: event?.platform ?? "",
     permissions: request.permissionsGranted,
@@ -167,17 +173,13 @@ export async function* gatherRest(
   limits: CallLimits,
 ): AsyncGenerator<SourceReport, readonly GatheredSource[]> {
   for (const { report } of gathering.ahead) yield report;
-  const view = { ...gathering.view, history: shownIn(history) };
-  const late = askSources(
-    deps.sources.calls,
-    deps.sources.timers,
-    gathering.later,
-    view,
-    askingLimits(limits),
-  );
+  const isInToolLoop = !resolved.request.event && endsWithResults(history);
+  const view = { ...gathering.view, history: shownIn(history), isInToolLoop };
+  const later = resolved.request.event || isInToolLoop ? gathering.later : [];
+  const late = askSources(deps.sources.calls, deps.sources.timers, later, view, askingLimits(limits));
   const asked = new Map([
     ...gathering.asked,
-    ...gathering.later.map(({ source }, index) => [source.name, late[index]!] as const),
+    ...later.map(({ source }, index) => [source.name, late[index]!] as const),
   ]);
   const known = new Map(gathering.ahead.map((each) => [each.asked.source.name, each]));
   const open = new Map(
@@ -195,13 +197,20 @@ export async function* gatherRest(
   return resolved.sources.flatMap(({ source }) => known.get(source.name) ?? []);
 }
 
-function shownIn({ shown, layer }: HistoryStage): ShownHistory {
+/** Whether an open turn goes on after the results of tools. */
+function endsWithResults({ shown }: HistoryStage): boolean {
+  const last = shown.at(-1);
+  return last?.isActive === true && last.facts.messages.at(-1)?.role === "T";
+}
+
+function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
   // An open turn has no place yet.
   const firstDepth = shown.find(({ stored }) => stored.depth > 0)?.stored.depth ?? 0;
   return {
     firstDepth,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
+    newestFirst: () => newestFirst(allPieces()),
   };
 }
 

@@ -55,7 +55,7 @@ export function memoryBlock(exchange: Exchange, view: SourceView, { format }: So
 }
 
 /** Nothing in it begins or ends a frame. */
-function unframed(text: string): string {
+export function unframed(text: string): string {
   return text.replaceAll(/<(?=\/?memory\b)/giu, "‹");
 }
 

@@ -1,7 +1,9 @@
 import { AgentRole } from "../../domain/agent-role.js";
 import { ActorKind, OwnerKind } from "../../domain/memory.js";
+import { pausing } from "../../domain/pausing.js";
 import type { Soon } from "../../domain/soon.js";
 import { SourcePosition } from "../../domain/source.js";
+import { stepByStep } from "../../domain/steps.js";
 import { mostTokens, plainRules, type SourceRules } from "../../sources/rules.js";
 import type {
   AskingSession,
@@ -15,10 +17,17 @@ import type {
 import { emptyAnswer } from "../../sources/source.js";
 import type { RecallDeps } from "../deps.js";
 import { type Scope, scopeOfThread } from "../search/scope.js";
-import { defaultSimilarity, type SearchAnswer, type SearchHit, search } from "../search/search.js";
+import {
+  defaultSimilarity,
+  type SearchAnswer,
+  type SearchHit,
+  type SearchMode,
+  search,
+} from "../search/search.js";
 import { identifiersIn, isCompound } from "../terms/analyse.js";
 import { withExchanges } from "./exchange.js";
 import { aboutTokensOf, fitMemories, isTelling } from "./fit-memories.js";
+import { foldedNames, lastStepsOf, namesBlock } from "./folded-names.js";
 import { lastWords, recalledIn, sentContexts, unseen } from "./shown-texts.js";
 
 /** What holds for recall where nobody says otherwise. */
@@ -36,6 +45,8 @@ export const memoryRules: SourceRules = {
 
 /** Identifiers are looked up only where they are few enough to be meant. */
 const maxIdentifiers = 8;
+/** In a loop of tools, names are taken from so many texts. */
+const textsOfNames = 24;
 
 /**
  * What left the window, or was kept for later, comes back when the event is about it: archival entries of the agent, and messages of
@@ -44,11 +55,16 @@ const maxIdentifiers = 8;
 export class MemorySource implements Source {
   readonly name = "memory";
   readonly isAfterHistory = true;
+  readonly speaksInToolLoops = true;
 
   constructor(private readonly deps: RecallDeps) {}
 
   async fetch(view: SourceView, rules: SourceRules, { signal }: Waiting): Promise<SourceAnswer> {
     const { limit } = view.recall;
+    if (view.isInToolLoop) {
+      const isOff = limit === 0 || view.texts["memory-names"].trim() === "";
+      return isOff ? emptyAnswer : this.namesFor(view, rules, signal);
+    }
     const last = await lastWords(this.deps.store, view, rules.thresholds.last_turns ?? 0);
     const query = [view.eventText, ...last.asked].join("\n").trim();
     if (limit === 0 || query === "") return emptyAnswer;
@@ -62,9 +78,7 @@ export class MemorySource implements Source {
     for (const scope of [await this.archivalScope(view), folded]) {
       if (!scope || scope.partitions.length === 0) continue;
       const answer = await this.find(view, query, scope, limit, signal);
-      const coverage = rules.thresholds.coverage ?? memoryRules.thresholds.coverage!;
-      const near = view.recall.threshold ?? defaultSimilarity;
-      found.push(...answer.hits.filter((hit) => isTelling(hit, answer, coverage, near)));
+      found.push(...this.telling(answer, view, rules));
       if (answer.note !== "") notes.push(answer.note);
       if (answer.mode === "keyword") notes.push("by keywords: the similarity threshold was not applied");
     }
@@ -79,6 +93,26 @@ export class MemorySource implements Source {
     );
     const blocks = fitMemories(exchanges, view, rules, limit, roomFor(view, rules, sent));
     return { blocks, detail: [...new Set(notes)].join("; ") };
+  }
+
+  private telling(answer: SearchAnswer, view: SourceView, { thresholds }: SourceRules): SearchHit[] {
+    const coverage = thresholds.coverage ?? memoryRules.thresholds.coverage!;
+    const near = view.recall.threshold ?? defaultSimilarity;
+    return answer.hits.filter((hit) => isTelling(hit, answer, coverage, near));
+  }
+
+  /** What a model that goes on in a loop of tools may need by name, out of folded turns about what it did last. */
+  private async namesFor(view: SourceView, rules: SourceRules, signal: AbortSignal): Promise<SourceAnswer> {
+    const { history } = view;
+    if (!view.isDryRun) await this.deps.indexer.catchUp(view.tenantId, signal);
+    const folded = await this.foldedScope(view);
+    if (!history || !folded || folded.partitions.length === 0) return emptyAnswer;
+    const did = lastStepsOf(history);
+    const answer = await this.find(view, did, folded, textsOfNames, signal, "keyword");
+    const hits = this.telling(answer, view, rules);
+    const room = roomFor(view, rules, await sentContexts(this.deps.store, view));
+    const names = await stepByStep(foldedNames(hits, history, room, this.deps.names), pausing(signal));
+    return names.length === 0 ? emptyAnswer : { blocks: [namesBlock(names, view, rules)] };
   }
 
   /** Turns that name what the event or the last turn names, and history does not show. */
@@ -109,6 +143,7 @@ export class MemorySource implements Source {
     scope: Scope,
     limit: number,
     signal: AbortSignal,
+    mode: SearchMode = "auto",
   ): Promise<SearchAnswer> {
     return search(
       this.deps,
@@ -118,7 +153,7 @@ export class MemorySource implements Source {
         actor: { kind: ActorKind.SYSTEM, name: "" },
         kinds: new Set(["archival", "message"]),
         scope,
-        mode: "auto",
+        mode,
         limit,
         similarityThreshold: view.recall.threshold ?? defaultSimilarity,
         nowMs: view.nowMs,

@@ -3,6 +3,7 @@ import type { Findings } from "../findings.js";
 import { anthropicBlocks } from "./anthropic-blocks.js";
 import type { Exporter } from "./exporter.js";
 import { jsonList } from "./provider-json.js";
+import { toldApart } from "./told-apart.js";
 
 interface AnthropicMessage {
   readonly role: "user" | "assistant";
@@ -14,7 +15,7 @@ interface AnthropicMessage {
  * part of a user message.
  */
 export const exportAnthropic: Exporter = async function* (thread, findings) {
-  const messages = thread.messages()[Symbol.asyncIterator]();
+  const messages = toldApart(thread.messages())[Symbol.asyncIterator]();
   const system: object[] = [];
   let next = await messages.next();
   for (; !next.done && next.value.role === MessageRole.SYSTEM; next = await messages.next()) {

@@ -9,13 +9,14 @@ import {
 import type { Findings } from "../findings.js";
 import type { Exporter, Thread } from "./exporter.js";
 import { approvalAnswerText, approvalRequestText, jsonList, ownOpaque } from "./provider-json.js";
+import { toldApart } from "./told-apart.js";
 
 /** OpenAI chat messages, as a JSON list. Context that was sent before a message's own content stands before it. */
 export const exportOpenai: Exporter = (thread, findings) =>
   jsonList(openaiMessages(thread, findings), "[", "]");
 
 async function* openaiMessages(thread: Thread, findings: Findings): AsyncGenerator<object> {
-  for await (const message of thread.messages()) yield* openaiMessage(message, findings);
+  for await (const message of toldApart(thread.messages())) yield* openaiMessage(message, findings);
 }
 
 export function openaiMessage(message: Message, findings: Findings): readonly object[] {

@@ -21,7 +21,7 @@ import {
   user,
 } from "../contexts.js";
 import { expectGoldenBody } from "../golden-body.js";
-import { closedPrefixes, randomContexts, saidIn } from "../random-contexts.js";
+import { closedPrefixes, randomContexts, saidIn, stringsIn } from "../random-contexts.js";
 
 function render(fields: Partial<RenderInput>): MessageCreateParamsNonStreaming {
   const body = renderAnthropic(context({ model: "claude-sonnet-4-5", ...fields }));
@@ -64,9 +64,7 @@ describe("anthropic: every body is valid", () => {
       fc.property(randomContexts(...models), (input) => {
         const { texts, calls } = saidIn(input);
         const blocks = blocksOf(renderAnthropic(input));
-        const written = blocks
-          .flatMap(({ text: given }) => (typeof given === "string" ? [given] : []))
-          .join("\n");
+        const written = stringsIn(blocks).join("\n");
         for (const said of texts) expect(written).toContain(said);
         expect(blocks.filter(({ type }) => type === "tool_use")).toHaveLength(calls);
         expect(blocks.filter(({ type }) => type === "tool_result")).toHaveLength(calls);

@@ -20,7 +20,7 @@ import {
   user,
 } from "../contexts.js";
 import { expectGoldenBody } from "../golden-body.js";
-import { closedPrefixes, randomContexts, saidIn } from "../random-contexts.js";
+import { closedPrefixes, randomContexts, saidIn, stringsIn } from "../random-contexts.js";
 
 type Json = { readonly [key: string]: unknown };
 
@@ -58,9 +58,7 @@ describe("gemini: every body is valid", () => {
       fc.property(randomContexts(...models), (input) => {
         const { texts, calls } = saidIn(input);
         const parts = partsOf(renderGemini(input));
-        const written = parts
-          .flatMap(({ text: given }) => (typeof given === "string" ? [given] : []))
-          .join("\n");
+        const written = stringsIn(parts).join("\n");
         for (const said of texts) expect(written).toContain(said);
         expect(parts.filter(({ functionCall }) => functionCall)).toHaveLength(calls);
         expect(parts.filter(({ functionResponse }) => functionResponse)).toHaveLength(calls);

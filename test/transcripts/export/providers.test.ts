@@ -62,24 +62,28 @@ describe("export openai", () => {
     expect(findings).toEqual([]);
   });
 
-  it("puts the context that was sent before the content, and reports what the format cannot hold", async () => {
-    const message = Message.fromPartial({
+  it("puts the context that was sent before the content, an answer's in a message of the user, and reports what the format cannot hold", async () => {
+    const contextParts = [text("it is late")];
+    const asked = Message.fromPartial({ role: MessageRole.USER, contextParts, parts: [text("who?")] });
+    const answered = Message.fromPartial({
       role: MessageRole.ASSISTANT,
-      contextParts: [text("it is late")],
+      contextParts,
       parts: [
         { content: { $case: "thinking", value: { text: "hm", signature: "s", provider: "anthropic" } } },
         text("hi"),
       ],
     });
-    const { value, findings } = await exported(exportOpenai, threadOf([message]));
+    const { value, findings } = await exported(exportOpenai, threadOf([asked, answered]));
     expect(value).toEqual([
       {
-        role: "assistant",
+        role: "user",
         content: [
           { type: "text", text: "it is late" },
-          { type: "text", text: "hi" },
+          { type: "text", text: "who?" },
         ],
       },
+      { role: "user", content: "it is late" },
+      { role: "assistant", content: "hi" },
     ]);
     expect(findings).toEqual(["thinking, left out: the format has no place for it"]);
   });

@@ -1122,8 +1122,9 @@ export interface Elision {
 /** CurrentMessage is the message that the model answers. */
 export interface CurrentMessage {
   /**
-   * message keeps what Quire put in (`context_parts`) apart from the event's own content (`parts`). Absent
-   * when the request has no event.
+   * message keeps what Quire put in (`context_parts`) apart from the event's own content (`parts`). Without an
+   * event it has no `parts`: it is what the model is told after the results of its tools, and is absent where
+   * there is nothing to tell.
    */
   readonly message:
     | Message
@@ -1258,12 +1259,15 @@ export interface ContextHashes {
 export interface AssembledContext {
   /**
    * history holds the messages before the current one, oldest first. Send each as its `context_parts`
-   * followed by its `parts`.
+   * followed by its `parts`; the `context_parts` of an ASSISTANT message as a message of the user before it.
    */
   readonly history: readonly Message[];
   /** system_prompt is the system prompt, whole. */
   readonly systemPrompt: string;
-  /** current_message is the message that the model answers; absent when the request has no event. */
+  /**
+   * current_message is the message that the model answers. Without an event it has no `parts`: it is what the
+   * model is told after the results of its tools, and is absent where there is nothing to tell.
+   */
   readonly currentMessage:
     | Message
     | undefined;

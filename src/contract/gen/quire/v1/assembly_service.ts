@@ -380,7 +380,10 @@ export interface AssemblyResolved {
 
 /** HistoryBatch is a batch of the history's messages. */
 export interface HistoryBatch {
-  /** messages are the batch, oldest first. Send each as its `context_parts` followed by its `parts`. */
+  /**
+   * messages are the batch, oldest first. Send each as its `context_parts` followed by its `parts`; the
+   * `context_parts` of an ASSISTANT message as a message of the user before it.
+   */
   readonly messages: readonly Message[];
   /** layer describes the whole history. Only the first batch has it, which may be without messages. */
   readonly layer: HistoryLayer | undefined;

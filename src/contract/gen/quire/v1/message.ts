@@ -166,6 +166,11 @@ export interface Message {
    * context_parts are what was sent in front of `parts`, in the same message: text, images and files only. In
    * a turn that names its assembly, the server fills them in for the first USER message, unless that message
    * brings its own.
+   *
+   * Those of an ASSISTANT message are what the model was told before it answered, after the results of its
+   * tools. Send them as a message of the user before it; bodies that the server renders have them at the end
+   * of the last result. The server fills them in where a write names an assembly of an open turn without an
+   * event, and its answer comes next.
    */
   readonly contextParts: readonly Part[];
   /**
