@@ -1122,9 +1122,9 @@ export interface Elision {
 /** CurrentMessage is the message that the model answers. */
 export interface CurrentMessage {
   /**
-   * message keeps what Quire put in (`context_parts`) apart from the event's own content (`parts`). Without an
-   * event it has no `parts`: it is what the model is told after the results of its tools, and is absent where
-   * there is nothing to tell.
+   * message keeps what Quire put in (`context_parts`) apart from the event's own content (`parts`). Without
+   * an event it has no `parts`: it is what the model is told after the results of its tools, and is absent
+   * where there is nothing to tell.
    */
   readonly message:
     | Message
