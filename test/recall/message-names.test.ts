@@ -3,7 +3,7 @@ import { Caches } from "../../src/domain/caches.js";
 import { MessageNames } from "../../src/recall/context/message-names.js";
 
 test("names of messages are kept within their bound; a text with marks is another one", () => {
-  const caches = new Caches(0.01);
+  const caches = new Caches(0.02);
   const names = new MessageNames(caches);
   const [kept] = caches.uses;
   const text = (at: number) => `wrote src/part-${at}.ts and src/part-${at}.test.ts, as loadPart${at} wants`;

@@ -13,7 +13,7 @@ export class MessageNames {
   private readonly kept: BoundedCache<readonly string[]>;
 
   constructor(caches: Caches) {
-    this.kept = caches.create<readonly string[]>("names in messages", 4 * megabyte, (names) =>
+    this.kept = caches.create<readonly string[]>("names in messages", 2 * megabyte, (names) =>
       names.reduce((bytes, name) => bytes + textBytes(name), 64),
     );
   }
