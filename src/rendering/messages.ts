@@ -156,7 +156,6 @@ class Pairing {
     }
     const told = parts.filter(isResultContent);
     call.result = { ...call.result, content: [...call.result.content, ...told] };
-    call.resultIndex = index;
   }
 
   endRun(): void {

@@ -196,6 +196,22 @@ describe("anthropic: markers", () => {
     ]);
   });
 
+  test("stand on the result that holds what was told, for its message and for the one before", () => {
+    const told = { ...user(text("")), parts: [], contextParts: [text("told")] };
+    const messages = [
+      user(text("Go.")),
+      assistant(call("c", "search", {})),
+      tool(result("c", "found")),
+      told,
+    ];
+    for (const index of [2, 3]) {
+      const [block] = render({ messages, tools: [searchFlights], breakpoints: [at(index)] }).messages.at(-1)!
+        .content as { type: string; content: object[]; cache_control?: object }[];
+      expect(block).toMatchObject({ type: "tool_result", cache_control: { type: "ephemeral" } });
+      expect(block!.content).toHaveLength(2);
+    }
+  });
+
   test("stand on the last block before the breakpoint that can carry one", () => {
     const said = [
       user(text("One.")),
