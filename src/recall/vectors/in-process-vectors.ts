@@ -12,7 +12,7 @@ const scanning = task<typeof scanOffloaded>("src/recall/vectors/scan-vectors.ts"
 /** So many numbers are looked at in a millisecond or two; more go to a worker thread, and to tell it of them takes as long. */
 const fewNumbers = 1_500_000;
 const sliceVectors = 200;
-/** A vector that another server wrote may become visible later than one with a later time: so far back is looked. */
+/** A vector that another server wrote may become visible some time after it was written: so far back is looked. */
 const overlapUs = 10_000_000n;
 /** After so long a partition is read anew: other servers may have deleted documents of it. */
 const longestMs = 3_600_000;
@@ -118,16 +118,20 @@ export class InProcessVectors implements VectorIndex {
   }
 
   private async read(partitionId: number, embedderId: number, set: VectorSet): Promise<VectorSet> {
-    let from: VectorPlace = { writtenUs: set.place.writtenUs - overlapUs, documentId: 0 };
+    let from: VectorPlace = { writtenUs: set.readUs - overlapUs, documentId: 0 };
+    let begunUs: bigint | undefined;
     for (;;) {
       const slice = await this.store.since(partitionId, embedderId, from, sliceVectors);
       for (const { documentId, vector } of slice) set.set(documentId, vector);
       const last = slice.at(-1);
-      if (last) from = { writtenUs: last.writtenUs, documentId: last.documentId };
+      if (!last) break;
+      begunUs ??= last.readUs;
+      from = { writtenUs: last.writtenUs, documentId: last.documentId };
       if (slice.length < sliceVectors) break;
       await new Promise((turn) => setImmediate(turn));
     }
-    if (from.writtenUs > set.place.writtenUs) set.place = from;
+    // What was written in a moment is not read again and again for being the last.
+    if (begunUs !== undefined) set.readUs = begunUs;
     return set;
   }
 

@@ -1,4 +1,3 @@
-import type { VectorPlace } from "../../storage/recall/vector-store.js";
 import { dot } from "./dot.js";
 import { bytesOfSigns, signsOf, Typical } from "./signs.js";
 import type { VectorRows } from "./vector-rows.js";
@@ -23,8 +22,8 @@ const leastDimensions = 128;
 
 /** The vectors of one partition, in memory that worker threads share. */
 export class VectorSet {
-  /** Up to where the table was read. */
-  place: VectorPlace = { writtenUs: 0n, documentId: 0 };
+  /** When the table was read, by the database's clock: what had been written by then is here. */
+  readUs = 0n;
   private readonly chunks: Chunk[] = [];
   private capacity = 0;
   private typical: Typical | undefined;

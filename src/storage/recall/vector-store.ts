@@ -66,21 +66,22 @@ export class VectorStore {
     await this.write([...statements, ...further, ...deleteJobs(entries.map(({ documentId }) => documentId))]);
   }
 
-  /** The vectors of a partition that were written after a place, in that order. */
+  /** The vectors of a partition that were written after a place, in that order. Each says what time it was when it was read, too. */
   async since(
     partitionId: number,
     embedderId: number,
     after: VectorPlace,
     most: number,
-  ): Promise<readonly (VectorPlace & VectorEntry)[]> {
+  ): Promise<readonly (VectorPlace & VectorEntry & { readonly readUs: bigint })[]> {
     const rows = await this.query(
-      "SELECT document_id, written_us, vector FROM search_vectors WHERE partition_id = ? AND embedder_id = ? AND (written_us, document_id) > (?, ?) ORDER BY written_us, document_id LIMIT ?",
+      `SELECT document_id, written_us, vector, ${nowUsSql[this.database.dialect]} FROM search_vectors WHERE partition_id = ? AND embedder_id = ? AND (written_us, document_id) > (?, ?) ORDER BY written_us, document_id LIMIT ?`,
       [partitionId, embedderId, after.writtenUs, after.documentId, most],
     );
-    return rows.map(([documentId, writtenUs, vector]) => ({
+    return rows.map(([documentId, writtenUs, vector, readUs]) => ({
       documentId: Number(documentId),
       writtenUs: asBigInt(writtenUs),
       vector: fromBytes(vector),
+      readUs: asBigInt(readUs),
     }));
   }
 
@@ -116,15 +117,14 @@ export class VectorStore {
   }
 }
 
-function toBytes(vector: Float32Array): Buffer {
-  const bytes = Buffer.alloc(vector.length * 4);
-  for (let at = 0; at < vector.length; at++) bytes.writeFloatLE(vector[at]!, at * 4);
-  return bytes;
+/** Numbers are stored as processors have them that Node runs on: the lowest byte first. */
+function toBytes({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 export function fromBytes(stored: unknown): Float32Array {
   const bytes = asBuffer(stored);
   const vector = new Float32Array(bytes.length >> 2);
-  for (let at = 0; at < vector.length; at++) vector[at] = bytes.readFloatLE(at * 4);
+  Buffer.from(vector.buffer).set(bytes.subarray(0, vector.byteLength));
   return vector;
 }

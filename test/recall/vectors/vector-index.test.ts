@@ -62,6 +62,32 @@ describe.each(databases)("vectors in process memory, stored in %s", (name, url) 
     expect(small).toEqual(survey);
   });
 
+  test("what was written at once some time ago is read once, and not with each search", async () => {
+    const { partitionId, ids } = await insertDocuments(database, 300, "at once");
+    const vectors = seededVectors(5, 300, 16);
+    const entries = ids.map((documentId, at) => ({ documentId, vector: vectors[at]! }));
+    await open().put("m", entries);
+    await database.sqlTransaction((sql) =>
+      sql.execute("UPDATE search_vectors SET written_us = written_us - 60000000 WHERE partition_id = ?", [
+        partitionId,
+      ]),
+    );
+    let read = 0;
+    class CountingStore extends VectorStore {
+      override async since(...from: Parameters<VectorStore["since"]>) {
+        const rows = await super.since(...from);
+        read += rows.length;
+        return rows;
+      }
+    }
+    const counting = new CountingStore(database);
+    const index = new InProcessVectors(counting, offload, systemClock, new Caches(), 64_000_000);
+    const scope = { partitionIds: [partitionId] };
+    for (let at = 0; at < 3; at++)
+      expect((await index.survey("m", vectors[at]!, { scope, nearest: 1 })).ids[0]).toBe(ids[at]);
+    expect(read).toBe(300);
+  });
+
   test.runIf(name === "postgresql")("what another server stored is found", async () => {
     const { partitionId, ids } = await insertDocuments(database, 2, "other server");
     const [first, second] = seededVectors(4, 2, 16);
