@@ -66,7 +66,11 @@ export class VectorStore {
     await this.write([...statements, ...further, ...deleteJobs(entries.map(({ documentId }) => documentId))]);
   }
 
-  /** The vectors of a partition that were written after a place, in that order. Each says what time it was when it was read, too. */
+  /**
+   * The vectors of a partition that were written after a place, in that order. Each says what time it was when it was read, too. Where a
+   * partition begins and ends is said by row values: of equalities, PostgreSQL expects few rows until it has statistics, and sorts all that
+   * is left for each slice.
+   */
   async since(
     partitionId: number,
     embedderId: number,
@@ -74,8 +78,10 @@ export class VectorStore {
     most: number,
   ): Promise<readonly (VectorPlace & VectorEntry & { readonly readUs: bigint })[]> {
     const rows = await this.query(
-      `SELECT document_id, written_us, vector, ${nowUsSql[this.database.dialect]} FROM search_vectors WHERE partition_id = ? AND embedder_id = ? AND (written_us, document_id) > (?, ?) ORDER BY written_us, document_id LIMIT ?`,
-      [partitionId, embedderId, after.writtenUs, after.documentId, most],
+      `SELECT document_id, written_us, vector, ${nowUsSql[this.database.dialect]} FROM search_vectors
+       WHERE (partition_id, embedder_id, written_us, document_id) > (?, ?, ?, ?) AND (partition_id, embedder_id) <= (?, ?)
+       ORDER BY partition_id, embedder_id, written_us, document_id LIMIT ?`,
+      [partitionId, embedderId, after.writtenUs, after.documentId, partitionId, embedderId, most],
     );
     return rows.map(([documentId, writtenUs, vector, readUs]) => ({
       documentId: Number(documentId),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Caches } from "../../../src/domain/caches.js";
 import { systemClock } from "../../../src/domain/clock.js";
 import { Offload } from "../../../src/offload/offload.js";
@@ -36,6 +36,37 @@ describe.each(databases)("vectors in process memory, stored in %s", (name, url) 
     new InProcessVectors(new VectorStore(database), offload, systemClock, new Caches(), cacheBytes);
 
   describeVectorIndex(() => ({ database, open }));
+
+  test.runIf(name === "postgresql")(
+    "a slice is read in the order of the index, also before the table has statistics",
+    async () => {
+      const { partitionId, ids } = await insertDocuments(database, 600, "unknown");
+      const store = new VectorStore(database);
+      const embedder = await store.openEmbedder("unknown", 16);
+      const vectors = seededVectors(4, 600, 16);
+      await store.put(
+        embedder.id,
+        ids.map((documentId, at) => ({ documentId, vector: vectors[at]! })),
+      );
+      const { sqlReader } = database;
+      // As large as the planner believes a table of 100,000 vectors to be.
+      await sqlReader.execute(
+        "UPDATE pg_class SET relpages = 1, reltuples = 100000 WHERE oid = CAST(? AS regclass)",
+        ["search_vectors"],
+      );
+      await sqlReader.execute("DELETE FROM pg_statistic WHERE starelid = CAST(? AS regclass)", [
+        "search_vectors",
+      ]);
+      const asked = vi.spyOn(sqlReader, "query");
+      const slice = await store.since(partitionId, embedder.id, { writtenUs: 0n, documentId: 0 }, 20);
+      const [text, args] = asked.mock.calls[0]!;
+      asked.mockRestore();
+      expect(slice.map(({ documentId }) => documentId)).toEqual(ids.slice(0, 20));
+      const plan = (await sqlReader.query(`EXPLAIN ${text}`, args)).join("\n");
+      expect(plan).toContain("Index Scan");
+      expect(plan).not.toContain("Sort");
+    },
+  );
 
   test("more than the thread should hold up the event loop for is compared in another, with the same result", async () => {
     const { partitionId, ids } = await insertDocuments(database, 3_000, "many");
