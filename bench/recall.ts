@@ -12,6 +12,7 @@ import type { Figure } from "./figure.js";
 import { readLocomo } from "./locomo.js";
 import { progress } from "./measure.js";
 import { asOne, type Collection, ofConversation } from "./recall/collection.js";
+import { contexts } from "./recall/contexts.js";
 import { type Home, type Opened, openHome } from "./recall/home.js";
 import { hybrid } from "./recall/hybrid.js";
 import { kinds } from "./recall/kinds.js";
@@ -31,6 +32,7 @@ export async function run(): Promise<Figure[]> {
   const figures: Figure[] = [];
   if ("locomo".includes(only)) figures.push(...(await locomo()));
   if ("pruning".includes(only)) figures.push(...(await pruning((readLocomo() ?? []).map(ofConversation))));
+  if ("contexts".includes(only)) figures.push(...(await contexts(readLocomo() ?? [])));
   if ("hybrid".includes(only)) figures.push(...(await hybrid()));
   if ("kinds".includes(only)) figures.push(...(await kinds()));
   return figures;

@@ -19,6 +19,8 @@ export interface ShownHistory {
   readonly turns: readonly TurnPlace[];
   /** Empty where no summary stands for older turns. */
   readonly compactionId: string;
+  /** The summary that it begins with; nothing where there is none. */
+  summary(): readonly Message[];
   /** What it shows, the newest first. Read as far as it is asked for. */
   newestFirst(): Iterable<Message>;
 }

@@ -30,6 +30,15 @@ async function build(quire: Quire, text: string, more: object = {}) {
 
 type Built = Awaited<ReturnType<typeof build>>;
 
+/** Folds all but the last turns away without a word of what they said. */
+function foldAway(quire: Quire, keepTurns = 2) {
+  return quire.ledger.compact({
+    session: "s",
+    keepTurns,
+    compressionStrategy: "COMPRESSION_STRATEGY_TRUNCATE",
+  });
+}
+
 function sentWith({ currentMessage }: Built): string {
   const part = currentMessage?.contextParts[0]?.content;
   return part?.$case === "text" ? part.value.text : "";
@@ -79,7 +88,7 @@ test("turns that a summary stands for come back as episodes: by what the event s
   await say("Ticket OPS-2291 is about the leaking pump in hall seven.", "Noted.");
   for (let at = 0; at < 8; at++) await say(`Small talk number ${at}.`, `Indeed, ${at}.`);
   expect(sentWith(await build(quire, "What is OPS-2291 about?"))).not.toContain("<memory");
-  const { compaction } = await quire.ledger.compact({ session: "s", keepTurns: 2 });
+  const { compaction } = await foldAway(quire);
   expect(compaction).toBeDefined();
   const byName = await build(quire, "Close OPS-2291, please.");
   expect(sentWith(byName)).toContain("leaking pump in hall seven");
@@ -88,6 +97,70 @@ test("turns that a summary stands for come back as episodes: by what the event s
   expect(sentWith(byWords)).toContain("purple walrus");
   const shown = await build(quire, "What was small talk number 7?");
   expect(sentWith(shown)).not.toContain("Small talk number 7.");
+});
+
+test("what the summary says as it was said is not recalled beside it", async () => {
+  const quire = await agent();
+  const say = (question: string) =>
+    quire.ledger.recordTurn({ session: "s", messages: [user(question), assistant("Noted.")] });
+  await say("Ticket OPS-2291 is about the leaking pump in hall seven.");
+  for (let at = 0; at < 8; at++) await say(`Small talk number ${at}.`);
+  await quire.ledger.compact({ session: "s", keepTurns: 2 });
+  const context = await build(quire, "Close OPS-2291, the leaking pump in hall seven.");
+  const shown = context.history.map(({ parts }) => JSON.stringify(parts)).join();
+  expect(shown).toContain("Ticket OPS-2291 is about the leaking pump in hall seven.");
+  expect(sentWith(context)).not.toContain("<memory");
+});
+
+const longMessages = [
+  "Good morning! We are packing for the holidays and the car is nearly full. Where did we leave the spare key of the cabin? The children want to know whether there will be snow, and I have not slept well at all.",
+  "The neighbours asked for help with their boat. It rains and rains here. By the way, what was the alarm code of the cabin, and shall we bring wood? My sister sends her love and hopes to see all of us at the lake.",
+  "Guten Morgen, das Auto ist voll und es regnet. Wo hängt der spare key of the cabin? Die Kinder freuen sich schon sehr auf den Schnee und auf die Großeltern.",
+];
+
+test.each(
+  longMessages,
+)("a message that says many things recalls what one of them is about: %s", async (text) => {
+  const quire = await agent();
+  const facts = ["The spare key of the cabin hangs behind the barn.", "The cabin's alarm code is 4711."];
+  const others = [
+    "Lunch on Fridays is soup.",
+    "The invoice of the printer shop is paid.",
+    "Anna plays chess.",
+  ];
+  for (const content of [...facts, ...others]) await quire.memory.insertArchival({ owner: atlas, content });
+  const sent = sentWith(await build(quire, text));
+  expect(sent).toContain(text.includes("alarm") ? "4711" : "behind the barn");
+  for (const other of others) expect(sent).not.toContain(other);
+});
+
+test("small talk that shares some common words with many texts recalls none of them", async () => {
+  const quire = await agent();
+  for (let at = 0; at < 40; at++)
+    await quire.memory.insertArchival({
+      owner: atlas,
+      content: `On day ${at} we had a good time and went home late.`,
+    });
+  for (const text of ["Have a good time today!", "We went out, and now it is late. What a day."])
+    expect(sentWith(await build(quire, text))).not.toContain("<memory");
+});
+
+test("of a text that is longer than the room the stretch that says most comes; what has no room is counted", async () => {
+  const quire = await agent();
+  const filler = "Nothing else happened on that day, and nobody minded it at all. ".repeat(15);
+  await quire.memory.insertArchival({
+    owner: atlas,
+    content: `${filler}The deploy of run-order failed with code E4411 in hall seven. ${filler}`,
+  });
+  const question = "Why did the deploy of run-order fail in hall seven?";
+  const withRoom = (maxTokens: number) =>
+    build(quire, question, { settings: { sources: [{ name: "memory", deadlineMs: 60_000, maxTokens }] } });
+  const tight = await withRoom(160);
+  expect(sentWith(tight)).toContain("E4411");
+  expect(sentWith(tight).length).toBeLessThan(160 * 5);
+  const none = await withRoom(40);
+  expect(sentWith(none)).not.toContain("<memory");
+  expect(none.sources[0]!.detail).toContain("no room for 1 of what was found");
 });
 
 test("a recalled text does not pose as anything else, and a broken index leaves the context without it", async () => {

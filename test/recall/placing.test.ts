@@ -97,7 +97,11 @@ test("before history, folded turns come back that the context before no longer s
     quire.ledger.recordTurn({ session: "s", messages: [user(question), assistant(words)] });
   await say("The staging password hint is purple walrus.", "I will remember the hint.");
   for (let at = 0; at < 8; at++) await say(`Small talk number ${at}.`, `Indeed, ${at}.`);
-  await quire.ledger.compact({ session: "s", keepTurns: 2 });
+  await quire.ledger.compact({
+    session: "s",
+    keepTurns: 2,
+    compressionStrategy: "COMPRESSION_STRATEGY_TRUNCATE",
+  });
   const about = await build(quire, "Which hint did I give for the staging password?", rule);
   expect(about.sections.map(({ name }) => name)).toContain("source memory");
   expect(about.systemPrompt).toContain("purple walrus");

@@ -1,5 +1,6 @@
 import type { LedgerDeps } from "../../ledger/deps.js";
 import type { ShownHistory, TurnPlace } from "../../sources/source.js";
+import { decodeMessages } from "../../thread/message-codec.js";
 import type { ResolvedContext } from "../resolve/resolve.js";
 
 /** What of a resolved request it needs. */
@@ -28,6 +29,7 @@ export async function expectedHistory(
     firstDepth,
     turns: turns.reverse(),
     compactionId: isKnown ? compaction.id : "",
+    summary: () => (isKnown ? decodeMessages(Buffer.from(compaction.wire)) : []),
     // Nobody looks through what is not settled yet.
     newestFirst: () => [],
   };

@@ -7,7 +7,7 @@ import { askSources } from "../../sources/ask-sources.js";
 import type { AskedSource } from "../../sources/asked-source.js";
 import type { SourceDeps } from "../../sources/deps.js";
 import type { ActiveSource, ExampleMessage, ShownHistory, SourceView } from "../../sources/source.js";
-import { newestFirst } from "../../thread/message-codec.js";
+import { decodeMessages, newestFirst } from "../../thread/message-codec.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { CallLimits } from "../call-limits.js";
 import type { HistoryStage } from "../history/history.js";
@@ -210,6 +210,7 @@ function shownIn({ shown, layer, allPieces }: HistoryStage): ShownHistory {
     firstDepth,
     turns: shown.map(({ stored: { turnId, depth } }) => ({ turnId, depth })),
     compactionId: layer.compactionId,
+    summary: () => (layer.compactionId === "" ? [] : decodeMessages(allPieces()[0]!)),
     newestFirst: () => newestFirst(allPieces()),
   };
 }

@@ -1,7 +1,6 @@
 import type { SourceRules } from "../../sources/rules.js";
 import type { SourceBlock, SourceView } from "../../sources/source.js";
-import type { SearchAnswer, SearchHit } from "../search/search.js";
-import { analyse, isCompound } from "../terms/analyse.js";
+import { analyse } from "../terms/analyse.js";
 import type { Exchange } from "./exchange.js";
 import { memoryBlock } from "./memory-block.js";
 
@@ -9,44 +8,45 @@ import { memoryBlock } from "./memory-block.js";
 const charsPerToken = 4;
 const denseCharacter = /[^\p{ASCII}\p{Script=Latin}]/gu;
 
-/**
- * Whether a text is about what was asked, and not only near it by chance: it is near in meaning, has an identifier of the query, or
- * says much of it, in two words at least where the query has more than one.
- */
-export function isTelling(
-  { cosine, terms, coverage, features }: SearchHit,
-  { query }: SearchAnswer,
-  leastCoverage: number,
-  leastCosine: number,
-): boolean {
-  if (cosine !== undefined && cosine >= leastCosine && coverage > 0) return true;
-  if (terms.some(isCompound)) return true;
-  const enough = Math.min(2, query.terms.filter((term) => !isCompound(term)).length);
-  const isNear = features.answersQuestion > 0 || terms.length >= enough;
-  return coverage >= leastCoverage && isNear && (terms.length > 0 || features.answersQuestion > 0);
-}
-
 /** So many tokens of a text have at least one term that neither the event nor what is already chosen has: less is said again and again. */
 const tokensPerNewTerm = 64;
 
-/** As many as there is room for: those first that say most for what they cost, then in the order of time. What says next to nothing new is left out. */
+/** What there is room for, and how many texts there was none for. */
+export interface FittedMemories {
+  readonly blocks: readonly SourceBlock[];
+  readonly withoutRoom: number;
+}
+
+/**
+ * As many as there is room for: those first that say most for what they cost, then in the order of time. What says next to nothing new is left
+ * out. Of a text that is longer than the room, the stretch that says most comes.
+ */
 export function fitMemories(
   exchanges: readonly Exchange[],
   view: SourceView,
   rules: SourceRules,
   limit: number,
   roomTokens: number,
-): SourceBlock[] {
-  const offered = exchanges.map((exchange) => {
-    const block = memoryBlock(exchange, view, rules);
+): FittedMemories {
+  const offer = (exchange: Exchange, maxChars?: number) => {
+    const block = memoryBlock(exchange, view, rules, maxChars);
     return { exchange, block, tokens: aboutTokens(block) };
-  });
+  };
+  const offered = exchanges.map((exchange) => offer(exchange));
   const byWorth = [...offered].sort((a, b) => worth(b) - worth(a));
   const kept: typeof offered = [];
   const said = new Set(analyse(`${view.eventText}\nuser assistant tool`).terms.keys());
   let used = 0;
-  for (const one of byWorth) {
-    if (kept.length >= limit || used + one.tokens > roomTokens) continue;
+  let withoutRoom = 0;
+  for (const whole of byWorth) {
+    if (kept.length >= limit) break;
+    const left = roomTokens - used;
+    const chars = Math.floor((whole.block.content.length * (left - frameTokens * 3)) / whole.tokens);
+    const one = whole.tokens <= left || chars < leastChars ? whole : offer(whole.exchange, chars);
+    if (one.tokens > left) {
+      withoutRoom++;
+      continue;
+    }
     const unsaid = [...analyse(one.block.content).terms.keys()].filter((term) => !said.has(term));
     if (unsaid.length * tokensPerNewTerm < one.tokens) continue;
     for (const term of unsaid) said.add(term);
@@ -56,8 +56,11 @@ export function fitMemories(
   kept.sort(({ exchange: { hit: a } }, { exchange: { hit: b } }) => {
     return Number(a.document.timeUs - b.document.timeUs) || a.document.id - b.document.id;
   });
-  return kept.map(({ block }) => block);
+  return { blocks: kept.map(({ block }) => block), withoutRoom };
 }
+
+/** Less of a text says too little. */
+const leastChars = 160;
 
 /** What a text costs, about. */
 export function aboutTokensOf(text: string): number {

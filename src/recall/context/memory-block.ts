@@ -26,8 +26,13 @@ export function shownText({ text, terms }: SearchHit, maxChars = maxTextChars): 
   return text.text.length <= maxChars ? text.text : snippetOf(text.text, new Set(terms), maxChars).text;
 }
 
-/** What was found as a block of a context, in the format that the rules say. */
-export function memoryBlock(exchange: Exchange, view: SourceView, { format }: SourceRules): SourceBlock {
+/** What was found as a block of a context, in the format that the rules say; where there is no room for more, at most so many characters of it. */
+export function memoryBlock(
+  exchange: Exchange,
+  view: SourceView,
+  { format }: SourceRules,
+  maxChars = maxTextChars,
+): SourceBlock {
   const { hit } = exchange;
   const { document, partition, coverage, cosine } = hit;
   const mark = memoryMark(document);
@@ -38,7 +43,10 @@ export function memoryBlock(exchange: Exchange, view: SourceView, { format }: So
     entities: [],
     detail: `coverage ${coverage.toFixed(2)}${cosine === undefined ? "" : `, cosine ${cosine.toFixed(2)}`}`,
   };
-  const text = format === SourceFormat.SUMMARY ? shownText(hit, maxSummaryChars) : exchangeText(exchange);
+  const text =
+    format === SourceFormat.SUMMARY
+      ? shownText(hit, Math.min(maxChars, maxSummaryChars))
+      : exchangeText(exchange, maxChars);
   if (format === SourceFormat.STRUCTURED) {
     const known = { id: mark, from, ...(document.speaker ? { speaker: document.speaker } : {}), time, text };
     const facets = { names: [...namesIn(text)].slice(0, maxNames), about: eventWords(hit, view) };
@@ -59,8 +67,10 @@ export function unframed(text: string): string {
   return text.replaceAll(/<(?=\/?memory\b)/giu, "‹");
 }
 
-function exchangeText({ hit, before, after }: Exchange): string {
-  const own = shownText(hit);
+function exchangeText({ hit, before, after }: Exchange, maxChars: number): string {
+  const own = shownText(hit, maxChars);
+  // Where not even the text itself fits, what explains it does not come.
+  if (maxChars < maxTextChars) return own;
   if (!before && !after) return own;
   const said = (role: string, text: string) => `${roleName(role)}: ${text}`;
   return [

@@ -1,5 +1,6 @@
 import { AgentRole } from "../../domain/agent-role.js";
 import { ActorKind, OwnerKind } from "../../domain/memory.js";
+import { namesIn } from "../../domain/names.js";
 import { pausing } from "../../domain/pausing.js";
 import type { Soon } from "../../domain/soon.js";
 import { SourcePosition } from "../../domain/source.js";
@@ -16,6 +17,7 @@ import type {
 } from "../../sources/source.js";
 import { emptyAnswer } from "../../sources/source.js";
 import type { RecallDeps } from "../deps.js";
+import { messageWords } from "../documents/message-words.js";
 import { type Scope, scopeOfThread } from "../search/scope.js";
 import {
   defaultSimilarity,
@@ -24,11 +26,12 @@ import {
   type SearchMode,
   search,
 } from "../search/search.js";
-import { identifiersIn, isCompound } from "../terms/analyse.js";
+import { fold, isCompound, termOf } from "../terms/analyse.js";
 import { withExchanges } from "./exchange.js";
-import { aboutTokensOf, fitMemories, isTelling } from "./fit-memories.js";
+import { aboutTokensOf, fitMemories } from "./fit-memories.js";
 import { foldedNames, lastStepsOf, namesBlock } from "./folded-names.js";
 import { lastWords, recalledIn, sentContexts, unseen } from "./shown-texts.js";
+import { sentencesIn, tellingHits } from "./telling.js";
 
 /** What holds for recall where nobody says otherwise. */
 export const memoryRules: SourceRules = {
@@ -45,6 +48,10 @@ export const memoryRules: SourceRules = {
 
 /** Identifiers are looked up only where they are few enough to be meant. */
 const maxIdentifiers = 8;
+/** Shorter ones are there by chance. */
+const leastNameChars = 4;
+/** A message that asks several things may find so many times as much. */
+const mostQuestions = 3;
 /** In a loop of tools, names are taken from so many texts. */
 const textsOfNames = 24;
 
@@ -74,31 +81,36 @@ export class MemorySource implements Source {
       : await this.deps.indexer.catchUp(view.tenantId, signal);
     const folded = await this.foldedScope(view);
     const found: SearchHit[] = [];
+    const questions = Math.min(mostQuestions, Math.max(1, sentencesIn(query)));
     const notes = pending > 0 ? [`${pending} texts wait to be indexed`] : [];
     for (const scope of [await this.archivalScope(view), folded]) {
       if (!scope || scope.partitions.length === 0) continue;
-      const answer = await this.find(view, query, scope, limit, signal);
+      const answer = await this.find(view, rules, query, scope, limit * questions, signal);
       found.push(...this.telling(answer, view, rules));
       if (answer.note !== "") notes.push(answer.note);
       if (answer.mode === "keyword") notes.push("by keywords: the similarity threshold was not applied");
     }
-    if (folded)
-      found.push(...(await this.named(view, folded, [view.eventText, last.newest].join("\n"), signal)));
+    const told = (view.history?.summary() ?? []).map(messageWords).join("\n");
+    if (folded) {
+      const words = [view.eventText, last.newest].join("\n");
+      found.push(...(await this.named(view, rules, folded, words, told, signal)));
+    }
     const sent = found.length > 0 ? await sentContexts(this.deps.store, view) : [];
     const exchanges = await withExchanges(
       this.deps.store,
       view.tenantId,
-      unseen(found, sent),
+      unseen(found, sent, told),
       view.history?.firstDepth ?? 0,
     );
-    const blocks = fitMemories(exchanges, view, rules, limit, roomFor(view, rules, sent));
+    const room = roomFor(view, rules, sent);
+    const { blocks, withoutRoom } = fitMemories(exchanges, view, rules, limit, room);
+    if (withoutRoom > 0) notes.push(`no room for ${withoutRoom} of what was found`);
     return { blocks, detail: [...new Set(notes)].join("; ") };
   }
 
   private telling(answer: SearchAnswer, view: SourceView, { thresholds }: SourceRules): SearchHit[] {
     const coverage = thresholds.coverage ?? memoryRules.thresholds.coverage!;
-    const near = view.recall.threshold ?? defaultSimilarity;
-    return answer.hits.filter((hit) => isTelling(hit, answer, coverage, near));
+    return tellingHits(answer, { coverage, cosine: view.recall.threshold ?? defaultSimilarity });
   }
 
   /** What a model that goes on in a loop of tools may need by name, out of folded turns about what it did last. */
@@ -108,29 +120,33 @@ export class MemorySource implements Source {
     const folded = await this.foldedScope(view);
     if (!history || !folded || folded.partitions.length === 0) return emptyAnswer;
     const did = lastStepsOf(history);
-    const answer = await this.find(view, did, folded, textsOfNames, signal, "keyword");
+    const answer = await this.find(view, rules, did, folded, textsOfNames, signal, "keyword");
     const hits = this.telling(answer, view, rules);
     const room = roomFor(view, rules, await sentContexts(this.deps.store, view));
     const names = await stepByStep(foldedNames(hits, history, room, this.deps.names), pausing(signal));
     return names.length === 0 ? emptyAnswer : { blocks: [namesBlock(names, view, rules)] };
   }
 
-  /** Turns that name what the event or the last turn names, and history does not show. */
+  /** Turns that name what the event or the last turn names, and neither history nor its summary shows. */
   private async named(
     view: SourceView,
+    rules: SourceRules,
     folded: Scope,
     words: string,
+    told: string,
     signal: AbortSignal,
   ): Promise<SearchHit[]> {
-    const identifiers = identifiersIn(words).slice(0, maxIdentifiers);
-    if (identifiers.length === 0) return [];
+    const names = [...namesIn(words)].filter((name) => name.length >= leastNameChars && !told.includes(name));
     const firstDepth = view.history?.firstDepth ?? 0;
     const isShown = ({ document }: SearchHit) => (document.depth ?? 0) >= firstDepth;
-    const thread = await this.wholeThread(view);
+    const thread = names.length > 0 ? await this.wholeThread(view) : folded;
     const hits: SearchHit[] = [];
-    for (const identifier of identifiers) {
-      const everywhere = await this.find(view, identifier, thread, maxIdentifiers, signal);
-      const own = everywhere.hits.filter(({ terms }) => terms.some(isCompound));
+    for (const name of names.slice(0, maxIdentifiers)) {
+      const everywhere = await this.find(view, rules, name, thread, maxIdentifiers, signal);
+      const whole = termOf(fold(name));
+      const own = everywhere.hits.filter(({ terms }) =>
+        terms.some((term) => isCompound(term) || term === whole),
+      );
       const isHere = own.some((hit) => isShown(hit) && hit.document.refId !== view.headTurnId);
       if (!isHere) hits.push(...own.filter((hit) => !isShown(hit)).slice(0, 2));
     }
@@ -139,6 +155,7 @@ export class MemorySource implements Source {
 
   private find(
     view: SourceView,
+    { deadlineMs }: SourceRules,
     query: string,
     scope: Scope,
     limit: number,
@@ -157,6 +174,8 @@ export class MemorySource implements Source {
         limit,
         similarityThreshold: view.recall.threshold ?? defaultSimilarity,
         nowMs: view.nowMs,
+        // So that there is time left to go by words alone.
+        vectorWaitMs: deadlineMs / 2,
         // Whoever asks has caught up, or only counted what waits.
         pending: 0,
       },

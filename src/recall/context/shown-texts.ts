@@ -46,13 +46,13 @@ export async function sentContexts(
   return sent;
 }
 
-/** What was sent with no shown turn. Each text once. */
-export function unseen(hits: readonly SearchHit[], sent: readonly string[]): SearchHit[] {
+/** What was sent with no shown turn, and is not in the summary as it is. Each text once. */
+export function unseen(hits: readonly SearchHit[], sent: readonly string[], told: string): SearchHit[] {
   const seen = new Set<string>();
-  return hits.filter(({ document }) => {
+  return hits.filter(({ document, text }) => {
     const key = document.contentHash.toString();
     const isSent = sent.some((text) => saysTitle(text, memoryMark(document)));
-    if (isSent || seen.has(key)) return false;
+    if (isSent || seen.has(key) || told.includes(text.text.trim())) return false;
     seen.add(key);
     return true;
   });

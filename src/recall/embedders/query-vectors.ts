@@ -35,14 +35,14 @@ export class QueryVectors {
   }
 
   /** The vector, or in words why there is none. Rejects only with the signal's reason. */
-  async of(text: string, signal?: AbortSignal): Promise<Float32Array | string> {
+  async of(text: string, signal?: AbortSignal, waitMs = longestWaitMs): Promise<Float32Array | string> {
     signal?.throwIfAborted();
     const kept = this.kept.get(text);
     if (kept) return kept;
     const { clock, timers } = this.deps;
     if (clock.now() < this.restsUntilMs) return this.lastFailure;
     const late = new AbortController();
-    const timer = timers.after(longestWaitMs, () => late.abort());
+    const timer = timers.after(waitMs, () => late.abort());
     const stop = () => late.abort();
     signal?.addEventListener("abort", stop, { once: true });
     try {
@@ -50,7 +50,7 @@ export class QueryVectors {
     } catch (error) {
       signal?.throwIfAborted();
       return late.signal.aborted
-        ? this.failed(`gave no vector within ${longestWaitMs} ms`)
+        ? this.failed(`gave no vector within ${waitMs} ms`)
         : this.failed(error instanceof Error ? error.message : "failed");
     } finally {
       timer.cancel();

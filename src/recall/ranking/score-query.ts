@@ -29,9 +29,20 @@ export interface ScoredPartition extends PartitionScores {
   readonly sittings: TopThree;
 }
 
+/** How rare a term of a query is where it was looked for. */
+export interface TermRarity {
+  readonly idf: number;
+  /** How many documents have it. */
+  readonly documents: number;
+}
+
 /** What the words of a query say of every document. */
 export interface ScoredQuery {
   readonly query: Query;
+  /** By the query's terms, in their order. */
+  readonly rarities: readonly TermRarity[];
+  /** How many documents were looked at. */
+  readonly documents: number;
   readonly partitions: readonly ScoredPartition[];
   /** The best of all; 0 where nothing has a term. */
   readonly topScore: number;
@@ -45,13 +56,13 @@ export function* scoreQuery(
   partitions: readonly RankedPartition[],
   scoring: TermScoring = termScoring,
 ): Steps<ScoredQuery> {
-  const { idfs, averageLength } = statistics(query, partitions);
+  const { rarities, documents, averageLength } = statistics(query, partitions);
   const scored: ScoredPartition[] = [];
   let topScore = 0;
   for (const partition of partitions) {
     const { table } = partition;
     const { count } = table;
-    const terms = partition.terms.map((term, at) => ({ ...term, idf: idfs[at]! }));
+    const terms = partition.terms.map((term, at) => ({ ...term, idf: rarities[at]!.idf }));
     const { scores, touched } = yield* scoreTerms(table, terms, averageLength, scoring);
     const sittings = new TopThree(touched.length > 0 ? table.sittingCount : 0);
     for (const row of touched) {
@@ -64,9 +75,11 @@ export function* scoreQuery(
   }
   return {
     query,
+    rarities,
+    documents,
     partitions: scored,
     topScore,
-    totalIdf: idfs.reduce((sum, idf) => sum + idf, 0) || 1,
+    totalIdf: rarities.reduce((sum, { idf }) => sum + idf, 0) || 1,
     speaker: namedSpeaker(query, partitions),
   };
 }
@@ -77,13 +90,11 @@ const fewDocuments = 500;
 function statistics(query: Query, partitions: readonly RankedPartition[]) {
   const documents = partitions.reduce((sum, { table }) => sum + table.count, 0);
   const words = partitions.reduce((sum, { table }) => sum + table.totalTerms, 0);
-  const idfs = query.terms.map((_, at) =>
-    idfOf(
-      Math.max(documents, fewDocuments),
-      partitions.reduce((sum, { terms }) => sum + terms[at]!.rows.length, 0),
-    ),
-  );
-  return { idfs, averageLength: Math.max(1, words / Math.max(1, documents)) };
+  const rarities = query.terms.map((_, at): TermRarity => {
+    const withTerm = partitions.reduce((sum, { terms }) => sum + terms[at]!.rows.length, 0);
+    return { idf: idfOf(Math.max(documents, fewDocuments), withTerm), documents: withTerm };
+  });
+  return { rarities, documents, averageLength: Math.max(1, words / Math.max(1, documents)) };
 }
 
 /** The one speaker that a query names; undefined for none, or several. */

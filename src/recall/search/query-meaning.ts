@@ -26,6 +26,8 @@ export interface MeaningOptions {
   readonly pause: () => Promise<void> | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly maxCompared?: number;
+  /** How long the query's vector is waited for. */
+  readonly waitMs?: number | undefined;
 }
 
 /** A comparison that has begun: it goes on while words are looked at, and is finished when it is known what they say. */
@@ -39,13 +41,13 @@ export function beginMeaning(
   options: MeaningOptions,
 ): BegunMeaning {
   const { embedderId, queries, index } = deps.embedding!;
-  const { signal } = options;
+  const { signal, waitMs } = options;
   const total = partitions.reduce((sum, { table }) => sum + table.count, 0);
   const isSmall = total <= (options.maxCompared ?? maxCompared);
   const scope = { partitionIds: partitions.map(({ partitionId }) => partitionId) };
   const asking = { scope, ...(signal ? { signal } : {}) };
   const nearest = async () => {
-    const vector = await queries.of(ownWords(query, namedSpeaker(query, partitions)), signal);
+    const vector = await queries.of(ownWords(query, namedSpeaker(query, partitions)), signal, waitMs);
     if (typeof vector === "string") return vector;
     const near = isSmall
       ? undefined

@@ -8,7 +8,7 @@ import type { DocumentKind, Partition } from "../../storage/recall/search-store.
 import type { RecallDeps } from "../deps.js";
 import { type Query, readQuery } from "../ranking/query.js";
 import { type Features, type Ranked, rankScored } from "../ranking/rank.js";
-import { scoreQuery } from "../ranking/score-query.js";
+import { scoreQuery, type TermRarity } from "../ranking/score-query.js";
 import { type Filters, wantedRows } from "./filters.js";
 import { findPartitions } from "./find-partitions.js";
 import { beginMeaning, type QueryMeaning } from "./query-meaning.js";
@@ -34,6 +34,8 @@ export interface SearchCommand extends Filters {
   readonly similarityThreshold: number;
   /** What time it is for words such as "yesterday". */
   readonly nowMs?: number | undefined;
+  /** How long the vector of the query is waited for; so long as searches wait unless somebody is in a hurry. */
+  readonly vectorWaitMs?: number | undefined;
   /** How many texts wait to be indexed, for callers who have just caught up, or may not write. */
   readonly pending?: number | undefined;
 }
@@ -48,10 +50,15 @@ export interface SearchHit {
   readonly features: Features;
   /** The terms of the query that it has itself. */
   readonly terms: readonly string[];
+  /** Those of the question that it answers; none where it answers none. */
+  readonly askedTerms: readonly string[];
 }
 
 export interface SearchAnswer {
   readonly query: Query;
+  /** How rare each term of the query is in what was searched, and how many documents that is. */
+  readonly rarities: ReadonlyMap<string, TermRarity>;
+  readonly documents: number;
   readonly hits: readonly SearchHit[];
   /** How it was searched in the end. */
   readonly mode: Exclude<SearchMode, "auto">;
@@ -85,7 +92,9 @@ export async function search(
   const partitions = await findPartitions(deps, tenantId, query, scope, pause);
   const isWanted = await wantedRows(deps, scope, partitions, command, pause);
   const wantsMeaning = embedding !== undefined && command.mode !== "keyword" && command.query.trim() !== "";
-  const comparing = wantsMeaning && beginMeaning(deps, query, partitions, { isWanted, pause, signal });
+  const comparing =
+    wantsMeaning &&
+    beginMeaning(deps, query, partitions, { isWanted, pause, signal, waitMs: command.vectorWaitMs });
   const scored = await stepByStep(scoreQuery(query, partitions), pause);
   const meaning: QueryMeaning = comparing
     ? await comparing(scored)
@@ -112,7 +121,8 @@ export async function search(
     if (hits.length === command.limit || isAll || most > 10_000) break;
   }
   const mode = cosines ? (isByMeaning ? "vector" : "hybrid") : "keyword";
-  return { query, hits, mode, note, pending, withoutVector };
+  const rarities = new Map(query.terms.map((term, at) => [term, scored.rarities[at]!]));
+  return { query, rarities, documents: scored.documents, hits, mode, note, pending, withoutVector };
 }
 
 async function readHits(
@@ -148,19 +158,32 @@ async function readHits(
     const partition = partitions.get(document.partitionId);
     if (!text || !partition) return [];
     const { score, coverage, cosine, features } = one;
-    return [{ document, partition, text, score, coverage, cosine, features, terms: termsOf.get(one) ?? [] }];
+    const { own, asked } = termsOf.get(one)!;
+    return [{ document, partition, text, score, coverage, cosine, features, terms: own, askedTerms: asked }];
   });
 }
 
-/** Which terms each hit has itself, and not only its neighbours. */
-function ownTerms(query: Query, hits: readonly Ranked[]): Map<Ranked, string[]> {
-  const found = new Map<Ranked, string[]>(hits.map((hit) => [hit, []]));
-  for (const [{ terms }, some] of groupBy(hits, ({ partition }) => partition)) {
-    const byRow = new Map(some.map((hit) => [hit.row, found.get(hit)!]));
-    const isHit = new Uint8Array(1 + Math.max(...byRow.keys()));
-    for (const row of byRow.keys()) isHit[row] = 1;
+interface TermsOfHit {
+  readonly own: string[];
+  readonly asked: string[];
+}
+
+/** Which terms each hit has itself, and not only its neighbours; and which the question has that it answers. */
+function ownTerms(query: Query, hits: readonly Ranked[]): Map<Ranked, TermsOfHit> {
+  const found = new Map(hits.map((hit): [Ranked, TermsOfHit] => [hit, { own: [], asked: [] }]));
+  for (const [{ terms, table }, some] of groupBy(hits, ({ partition }) => partition)) {
+    const byRow = new Map<number, string[][]>();
+    const note = (row: number, list: string[]) => byRow.set(row, [...(byRow.get(row) ?? []), list]);
+    for (const hit of some) {
+      const { own, asked } = found.get(hit)!;
+      note(hit.row, own);
+      if (hit.features.answersQuestion > 0) note(table.before[hit.row]!, asked);
+    }
+    const isLookedFor = new Uint8Array(1 + Math.max(...byRow.keys()));
+    for (const row of byRow.keys()) isLookedFor[row] = 1;
     query.terms.forEach((term, at) => {
-      for (const row of terms[at]!.rows) if (isHit[row] === 1) byRow.get(row)!.push(term);
+      for (const row of terms[at]!.rows)
+        if (isLookedFor[row] === 1) for (const list of byRow.get(row)!) list.push(term);
     });
   }
   return found;

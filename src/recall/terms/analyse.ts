@@ -62,14 +62,6 @@ export function isCompound(term: string): boolean {
   return term.startsWith(whole);
 }
 
-/** Names that are rarely there by chance: with a joint, and a digit, a slash, an underscore or a dot in them. Each once. */
-export function identifiersIn(text: string): string[] {
-  const found = new Set<string>();
-  for (const [name] of fold(text.slice(0, maxChars)).matchAll(compounds))
-    if (/[\d/\\_]|\.\p{L}/u.test(name) && name.length <= maxTermChars) found.add(name);
-  return [...found];
-}
-
 /** Without accents, and with one form for letters that look the same. */
 export function fold(text: string): string {
   return beyondAscii.test(text) ? text.normalize("NFKD").replace(/\p{M}+/gu, "") : text;
