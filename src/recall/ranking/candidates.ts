@@ -69,6 +69,7 @@ function* guess(
   const byDate = weights.date ?? 0;
   const byMeaning = weights.meaning ?? 0;
   const hasDates = query.spans.length > 0;
+  const near = meanings?.in(partition);
   let taken = 0;
   const take = (row: number) => {
     if (row >= count || isTaken[row] === 1) return;
@@ -78,7 +79,7 @@ function* guess(
     guesses[taken++] =
       byTerms * scores[row]! +
       (hasDates ? byDate * closeness(query.spans, times[row]!) : 0) +
-      (meanings ? byMeaning * meanings.of(partition, row) : 0);
+      (near ? byMeaning * near.values[row]! : 0);
   };
   for (let at = 0; at < touched.length; at++) {
     take(touched[at]!);
@@ -89,6 +90,6 @@ function* guess(
       if (closeness(query.spans, times[row]!) > 0) take(row);
       if (row % stepRows === stepRows - 1) yield;
     }
-  if (meanings) for (const row of meanings.rowsOf(partition)) take(row);
+  if (near) for (const row of near.rows) take(row);
   return { of, rows: rows.subarray(0, taken), guesses: guesses.subarray(0, taken) };
 }

@@ -4,8 +4,11 @@ import { TopThree } from "./top-three.js";
 const shareBefore = 0.4;
 const shareAfter = 0.25;
 
-interface PartitionMeanings {
-  readonly values: Map<number, number>;
+/** How near the rows of one partition are to a query in meaning: 0 for those of which nothing is known. */
+export interface PartitionMeanings {
+  /** Those of which something is known. */
+  readonly rows: Int32Array;
+  readonly values: Float64Array;
   readonly sittings: TopThree;
 }
 
@@ -18,41 +21,40 @@ export class Meanings {
     let sum = 0;
     for (const cosine of cosines.values()) sum += cosine;
     const mean = sum / cosines.size;
-    const all: number[] = [];
-    for (const { partition, count } of partitions) {
+    let count = 0;
+    let total = 0;
+    for (const { partition, count: rowCount } of partitions) {
       const { table } = partition;
       const cosineAt = (row: number) => (row < 0 ? undefined : cosines.get(table.ids[row]!)) ?? mean;
-      const values = new Map<number, number>();
-      for (const row of rowsWith(partition, count, cosines)) {
-        const value =
+      const rows = Int32Array.from(rowsWith(partition, rowCount, cosines));
+      const values = new Float64Array(rowCount);
+      for (const row of rows) {
+        values[row] =
           cosineAt(row) +
           shareBefore * cosineAt(table.before[row]!) +
           shareAfter * cosineAt(table.after[row]!);
-        values.set(row, value);
-        all.push(value);
+        total += values[row]!;
+        count++;
       }
-      this.known.set(partition, { values, sittings: new TopThree(values.size > 0 ? table.sittingCount : 0) });
+      const sittings = new TopThree(rows.length > 0 ? table.sittingCount : 0);
+      this.known.set(partition, { rows, values, sittings });
     }
-    const center = all.reduce((a, b) => a + b, 0) / (all.length || 1);
-    const spread = Math.sqrt(all.reduce((a, b) => a + (b - center) ** 2, 0) / (all.length || 1)) || 1;
-    for (const [{ table }, { values, sittings }] of this.known)
-      for (const [row, value] of values) {
-        const deviations = (value - center) / spread;
-        values.set(row, deviations);
+    const center = total / (count || 1);
+    let squares = 0;
+    for (const { rows, values } of this.known.values())
+      for (const row of rows) squares += (values[row]! - center) ** 2;
+    const spread = Math.sqrt(squares / (count || 1)) || 1;
+    for (const [{ table }, { rows, values, sittings }] of this.known)
+      for (const row of rows) {
+        const deviations = (values[row]! - center) / spread;
+        values[row] = deviations;
         sittings.add(table.sittings[row]!, deviations);
       }
   }
 
-  rowsOf(partition: RankedPartition): Iterable<number> {
-    return this.known.get(partition)?.values.keys() ?? [];
-  }
-
-  of(partition: RankedPartition, row: number): number {
-    return this.known.get(partition)?.values.get(row) ?? 0;
-  }
-
-  ofSitting(partition: RankedPartition, row: number): number {
-    return this.known.get(partition)?.sittings.mean(partition.table.sittings[row]!) ?? 0;
+  /** Undefined where nothing is known of any row. */
+  in(partition: RankedPartition): PartitionMeanings | undefined {
+    return this.known.get(partition);
   }
 }
 

@@ -3,7 +3,7 @@ import { TextCue } from "../documents/text-cues.js";
 import { findCandidates, type IsWanted } from "./candidates.js";
 import { closeness } from "./dates.js";
 import { kthLargest } from "./kth-largest.js";
-import { Meanings } from "./meanings.js";
+import { Meanings, type PartitionMeanings } from "./meanings.js";
 import type { PartitionTable } from "./partition-table.js";
 import type { RankedPartition, ScoredPartition, ScoredQuery } from "./score-query.js";
 import { type FeatureName, featureNames, type Weights } from "./weights.js";
@@ -41,7 +41,7 @@ export function* rankScored(scored: ScoredQuery, options: RankOptions): Steps<Ra
   const best = yield* bestRows(scored, meanings, options);
   const ranked = best.map(({ of, row, score }): Ranked => {
     const { partition } = of;
-    readFeatures(scored, of, row, meanings, values);
+    readFeatures(scored, of, row, meanings?.in(partition), values);
     const features = Object.fromEntries(featureNames.map((name, at) => [name, values[at]!])) as Features;
     const coverage = of.scores[row]! / scored.totalIdf;
     return { partition, row, score, coverage, features, cosine: cosines?.get(partition.table.ids[row]!) };
@@ -76,14 +76,16 @@ export function* bestRows(
   const byFeature = featureNames.map((name) => weights[name] ?? 0);
   const values = new Float64Array(featureNames.length);
   let done = 0;
-  for (const { of, rows } of candidates)
+  for (const { of, rows } of candidates) {
+    const own = meanings?.in(of.partition);
     for (const row of rows) {
-      readFeatures(scored, of, row, meanings, values);
+      readFeatures(scored, of, row, own, values);
       let score = 0;
       for (let at = 0; at < values.length; at++) score += byFeature[at]! * values[at]!;
       scores[done++] = score;
       if (done % stepCandidates === 0) yield;
     }
+  }
   const least = total > limit ? kthLargest(scores.slice(), total, limit) : Number.NEGATIVE_INFINITY;
   const best: BestRow[] = [];
   done = 0;
@@ -104,7 +106,7 @@ function readFeatures(
   { query, topScore, speaker }: ScoredQuery,
   { partition, scores, sittings }: ScoredPartition,
   row: number,
-  meanings: Meanings | undefined,
+  meanings: PartitionMeanings | undefined,
   values: Float64Array,
 ): void {
   const { table } = partition;
@@ -121,8 +123,8 @@ function readFeatures(
   values[Feature.answersQuestion] = isSaidBefore && table.flags[previous]! & TextCue.HAS_QUESTION ? 1 : 0;
   values[Feature.hasTime] = hasTime;
   values[Feature.hasTimeWhenAsked] = query.asksWhen ? hasTime : 0;
-  values[Feature.meaning] = meanings?.of(partition, row) ?? 0;
-  values[Feature.sittingMeaning] = meanings?.ofSitting(partition, row) ?? 0;
+  values[Feature.meaning] = meanings?.values[row] ?? 0;
+  values[Feature.sittingMeaning] = meanings?.sittings.mean(table.sittings[row]!) ?? 0;
 }
 
 /** Where each feature is among the names. */

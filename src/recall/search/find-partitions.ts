@@ -16,12 +16,14 @@ export async function findPartitions(
 ): Promise<RankedPartition[]> {
   const found: RankedPartition[] = [];
   for (const { id } of scope.partitions) {
-    const postings = await deps.store.terms(
-      query.terms.map((term) => tiers.map((_, tier) => ({ partitionId: id, hash: termHash(term, tier) }))),
-      pause,
-    );
-    // After the postings: so it knows all that they name, but for what was committed out of order.
-    const table = await deps.tables.get(id, pause);
+    // What is committed between the two, or out of order, is named and not in the table; it is read by its id.
+    const [postings, table] = await Promise.all([
+      deps.store.terms(
+        query.terms.map((term) => tiers.map((_, tier) => ({ partitionId: id, hash: termHash(term, tier) }))),
+        pause,
+      ),
+      deps.tables.get(id, pause),
+    ]);
     const missing = new Set<number>();
     for (const [all] of postings) {
       const rows = table.rowsOf(all!);

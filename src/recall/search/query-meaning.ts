@@ -18,7 +18,9 @@ export interface QueryMeaning {
 /** So many are compared one by one; of more, only those that may be shown, and a sample to compare them with. */
 export const maxCompared = 3_000;
 const nearestCount = 200;
-const candidateCount = 300;
+/** Of what looks best by its words, so many are compared, chosen from so many. */
+const candidateCount = 200;
+const candidatesFrom = 1_000;
 const sampleCount = 200;
 
 export interface MeaningOptions {
@@ -96,7 +98,12 @@ async function someIds(
 ): Promise<number[]> {
   const ids = new Set<number>();
   const found = await stepByStep(
-    bestRows(scored, undefined, { weights: deps.weights.keyword, limit: candidateCount, isWanted }),
+    bestRows(scored, undefined, {
+      weights: deps.weights.keyword,
+      limit: candidateCount,
+      isWanted,
+      maxCandidates: candidatesFrom,
+    }),
     pause,
   );
   for (const { of, row } of found) {

@@ -79,10 +79,10 @@ export class InProcessVectors implements VectorIndex {
     const ids = [...found.ids];
     const cosines = [...found.cosines];
     for (const set of sets)
-      for (const [id, cosine] of set.cosines(others, query)) {
+      set.cosines(others, query, (id, cosine) => {
         ids.push(id);
         cosines.push(cosine);
-      }
+      });
     return {
       ids: Int32Array.from(ids),
       cosines: Float32Array.from(cosines),

@@ -17,20 +17,28 @@ export interface Nearest {
   readonly cosines: Float32Array;
 }
 
-/** Of those that look nearest by their signs, so many times as many as are wanted are compared, and so many at least. */
-const comparedTimes = 4;
-const leastCompared = 2_000;
+/** Of those that look nearest by their signs, so many times as many as are wanted are compared. */
+const comparedTimes = 3;
+/** At least this share of vectors of so many numbers, and more of shorter ones, whose signs say less; but no more than 2,000 are needed. */
+const comparedShare = 0.06;
+const usualDimensions = 384;
+const mostNeeded = 2_000;
 
 /** About how many numbers a scan looks at. */
 export function scanCost({ sets, query, nearest }: ScanTask): number {
-  let cost = comparedOf(nearest) * query.length;
+  let cost = 0;
+  let estimated = 0;
   for (const { rows, typical } of sets)
-    for (const { count } of rows) cost += (count * query.length) / (typical ? 8 : 1);
-  return cost;
+    for (const { count } of rows) {
+      cost += (count * query.length) / (typical ? 8 : 1);
+      if (typical) estimated += count;
+    }
+  return cost + Math.min(estimated, comparedOf(nearest, estimated, query.length)) * query.length;
 }
 
-function comparedOf(nearest: number): number {
-  return Math.max(comparedTimes * nearest, leastCompared);
+function comparedOf(nearest: number, count: number, dimensions: number): number {
+  const share = (comparedShare * count * usualDimensions) / dimensions;
+  return Math.max(comparedTimes * nearest, Math.min(mostNeeded, Math.ceil(share)));
 }
 
 /** The same in a worker thread. */
@@ -55,7 +63,7 @@ export function scanVectors({ sets, query, nearest }: ScanTask): Nearest {
   for (const { rows, typical } of sets)
     if (!typical) for (const chunk of rows) for (let row = 0; row < chunk.count; row++) compare(chunk, row);
   const estimates = estimate(large, query);
-  const wanted = comparedOf(nearest);
+  const wanted = comparedOf(nearest, estimates.length, query.length);
   const isAll = estimates.length <= wanted;
   const least = isAll
     ? Number.NEGATIVE_INFINITY

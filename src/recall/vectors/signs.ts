@@ -31,21 +31,22 @@ export class Typical {
   }
 }
 
-export function bytesOfSigns(dimensions: number): number {
-  return Math.ceil(dimensions / 8);
+/** Signs stand in words of so many. */
+const bitsPerWord = 32;
+
+export function wordsOfSigns(dimensions: number): number {
+  return Math.ceil(dimensions / bitsPerWord);
 }
 
 /** Writes which numbers of a vector are above the mean. */
 export function signsOf({ mean }: Typical, { values, signs }: VectorRows, row: number): void {
   const dimensions = mean.length;
-  const bytes = bytesOfSigns(dimensions);
-  for (let byte = 0; byte < bytes; byte++) {
+  const words = wordsOfSigns(dimensions);
+  for (let word = 0, at = 0; word < words; word++) {
     let bits = 0;
-    for (let bit = 0; bit < 8 && byte * 8 + bit < dimensions; bit++) {
-      const at = byte * 8 + bit;
+    for (let bit = 0; bit < bitsPerWord && at < dimensions; bit++, at++)
       if (values[row * dimensions + at]! > mean[at]!) bits |= 1 << bit;
-    }
-    signs[row * bytes + byte] = bits;
+    signs[row * words + word] = bits;
   }
 }
 
@@ -58,20 +59,21 @@ const largestShare = 4_095;
  */
 export class SignEstimate {
   private readonly table: Int16Array;
-  private readonly bytes: number;
+  private readonly words: number;
   private readonly base: number;
   /** What a step of the integers stands for. */
   private readonly unit: number;
 
   constructor(query: Float32Array, { mean, distance }: Typical) {
-    this.bytes = bytesOfSigns(query.length);
+    this.words = wordsOfSigns(query.length);
+    const bytes = this.words * 4;
     this.base = dot(mean, 0, query);
     let largest = 0;
     for (const value of query) largest = Math.max(largest, Math.abs(value));
     this.unit = (distance * largest) / largestShare || 1;
-    this.table = new Int16Array(this.bytes * 256);
+    this.table = new Int16Array(bytes * 256);
     const shares = new Int32Array(8);
-    for (let byte = 0, from = 0; byte < this.bytes; byte++, from += 256) {
+    for (let byte = 0, from = 0; byte < bytes; byte++, from += 256) {
       for (let bit = 0; bit < 8; bit++) {
         shares[bit] = Math.round((distance * (query[byte * 8 + bit] ?? 0)) / this.unit);
         this.table[from]! -= shares[bit]!;
@@ -83,17 +85,20 @@ export class SignEstimate {
     }
   }
 
-  of(signs: Uint8Array, row: number): number {
-    const { table, bytes } = this;
-    const start = row * bytes;
+  of(signs: Uint32Array, row: number): number {
+    const { table, words } = this;
+    const end = words * 1_024;
     let a = 0;
     let b = 0;
-    let at = 0;
-    for (; at + 1 < bytes; at += 2) {
-      a = (a + table[at * 256 + signs[start + at]!]!) | 0;
-      b = (b + table[at * 256 + 256 + signs[start + at + 1]!]!) | 0;
+    let c = 0;
+    let d = 0;
+    for (let entry = 0, word = row * words; entry < end; entry += 1_024) {
+      const bits = signs[word++]!;
+      a = (a + table[entry + (bits & 255)]!) | 0;
+      b = (b + table[entry + 256 + ((bits >>> 8) & 255)]!) | 0;
+      c = (c + table[entry + 512 + ((bits >>> 16) & 255)]!) | 0;
+      d = (d + table[entry + 768 + (bits >>> 24)]!) | 0;
     }
-    if (at < bytes) a = (a + table[at * 256 + signs[start + at]!]!) | 0;
-    return this.base + this.unit * (a + b);
+    return this.base + this.unit * (a + b + c + d);
   }
 }

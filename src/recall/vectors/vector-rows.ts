@@ -3,6 +3,6 @@ export interface VectorRows {
   readonly ids: Int32Array;
   readonly values: Float32Array;
   /** Which numbers are above the typical ones, a bit each; not filled in where nothing is known to be typical. */
-  readonly signs: Uint8Array;
+  readonly signs: Uint32Array;
   readonly count: number;
 }

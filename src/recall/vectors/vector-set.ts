@@ -1,5 +1,5 @@
 import { dot } from "./dot.js";
-import { bytesOfSigns, signsOf, Typical } from "./signs.js";
+import { signsOf, Typical, wordsOfSigns } from "./signs.js";
 import type { VectorRows } from "./vector-rows.js";
 
 /** The vectors of a partition as a scan sees them. */
@@ -38,7 +38,7 @@ export class VectorSet {
   ) {}
 
   get bytes(): number {
-    const each = this.dimensions * 4 + bytesOfSigns(this.dimensions) + 4;
+    const each = (this.dimensions + wordsOfSigns(this.dimensions) + 1) * 4;
     return this.capacity * each + this.placeOf.size * 48 + 1_000;
   }
 
@@ -72,16 +72,17 @@ export class VectorSet {
     return true;
   }
 
-  /** The cosines of those of these documents that it has, by way of whatever there are fewer of. */
-  *cosines(
+  /** Tells the cosines of those of these documents that it has, by way of whatever there are fewer of. */
+  cosines(
     documentIds: ReadonlySet<number>,
     query: Float32Array,
-  ): Generator<readonly [id: number, cosine: number]> {
+    tell: (documentId: number, cosine: number) => void,
+  ): void {
     for (const id of documentIds.size < this.size ? documentIds : this.placeOf.keys()) {
       const place = this.placeOf.get(id);
       if (place === undefined || !documentIds.has(id)) continue;
-      const [chunk, row] = this.at(place);
-      yield [id, dot(chunk.values, row * this.dimensions, query)];
+      const { values } = this.chunks[Math.floor(place / chunkRows)]!;
+      tell(id, dot(values, (place % chunkRows) * this.dimensions, query));
     }
   }
 
@@ -103,7 +104,7 @@ export class VectorSet {
     return {
       ids: new Int32Array(new SharedArrayBuffer(rows * 4)),
       values: new Float32Array(new SharedArrayBuffer(rows * this.dimensions * 4)),
-      signs: new Uint8Array(new SharedArrayBuffer(rows * bytesOfSigns(this.dimensions))),
+      signs: new Uint32Array(new SharedArrayBuffer(rows * wordsOfSigns(this.dimensions) * 4)),
       count: 0,
     };
   }
