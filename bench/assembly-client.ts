@@ -36,18 +36,41 @@ export class WireClient {
   }
 }
 
-/** The server's CPU for one call in ms, with the receipts stored. */
+/** The server's CPU for one call in ms, with the receipts stored: of one caller, or of several who call at the same time. */
 export async function serverCpu(
   child: ChildProcess,
   calls: number,
   call: () => Promise<unknown>,
+  callers = 1,
 ): Promise<number> {
   child.send("start");
   await once(child, "message");
-  for (let at = 0; at < calls; at++) await call();
+  let left = calls;
+  const oneByOne = async () => {
+    while (left-- > 0) await call();
+  };
+  await Promise.all(Array.from({ length: callers }, oneByOne));
   child.send("stop");
   const [{ cpuMs }] = (await once(child, "message")) as [{ cpuMs: number }];
   return cpuMs / calls;
+}
+
+/** In the server's process: tells the CPU between two messages, once what was put off is done. */
+export function answerCpuQuestions(settle: () => Promise<unknown>, end: () => unknown): void {
+  let before = process.cpuUsage();
+  process.on("message", async (message) => {
+    if (message === "start") {
+      before = process.cpuUsage();
+      process.send?.({});
+    } else if (message === "stop") {
+      await settle();
+      const { user, system } = process.cpuUsage(before);
+      process.send?.({ cpuMs: (user + system) / 1_000 });
+    } else {
+      await end();
+      process.disconnect();
+    }
+  });
 }
 
 interface Codec<Message, Partial> {

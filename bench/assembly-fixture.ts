@@ -76,6 +76,9 @@ export class AssemblyFixture {
       parentTurnId = answer.headTurnId;
       if (lengths.some((length) => length === turn)) await this.fork(String(turn), parentTurnId);
     }
+    progress("assembly: indexing");
+    // Or it would be done while contexts are measured.
+    while ((await this.engine.recall.indexer.catchUp(tenantId)) > 0);
   }
 
   async fork(label: string, turnId: string): Promise<void> {

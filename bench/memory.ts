@@ -2,10 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LoroDoc, type PeerID } from "loro-crdt";
+import { buildContext } from "../src/assembly/build-context.js";
+import { loadConfig } from "../src/config/load-config.js";
+import { ContextRequest } from "../src/contract/gen/quire/v1/assembly_service.js";
 import { Caches } from "../src/domain/caches.js";
+import { type Engine, openEngine } from "../src/engine.js";
+import { quireOn } from "../src/in-process/quire.js";
 import { createQuire, type Quire } from "../src/index.js";
+import { createLogger } from "../src/telemetry/logger.js";
 import { StallWatch } from "./attack/stalls.js";
 import { atMost, type Figure } from "./figure.js";
+import { tenantId } from "./ledger-fixture.js";
 import { cpuMs, elapsedMs, interleaved, median, progress, prose, seeded } from "./measure.js";
 import { RawInserts } from "./memory-floor.js";
 
@@ -24,7 +31,8 @@ const stateFields = [
 ];
 const event = { content: [{ content: { $case: "text" as const, value: { text: "And now?" } } }] };
 
-type Part = (quire: Quire, database: string) => Promise<Figure[]>;
+type PartialContext = Parameters<typeof ContextRequest.fromPartial>[0];
+type Part = (quire: Quire, database: string, engine: Engine) => Promise<Figure[]>;
 
 const parts: Readonly<Record<string, Part>> = { contexts, opening, writing, synchronizing, merging, holding };
 
@@ -33,11 +41,13 @@ export async function run(): Promise<Figure[]> {
   const only = process.argv.find((arg) => arg.startsWith("--only="))?.slice("--only=".length) ?? "";
   const folder = mkdtempSync(join(tmpdir(), "quire-bench-"));
   const database = `file:${join(folder, "quire.db")}`;
-  const quire = await createQuire({ database, logLevel: "silent" });
+  const config = loadConfig({ env: {}, flags: { database, logLevel: "silent" } });
+  const engine = await openEngine(config, createLogger("silent"));
+  const quire = quireOn(engine);
   try {
     const figures: Figure[] = [];
     for (const [name, part] of Object.entries(parts))
-      if (name.includes(only)) figures.push(...(await part(quire, database)));
+      if (name.includes(only)) figures.push(...(await part(quire, database, engine)));
     return figures;
   } finally {
     await quire.close();
@@ -46,7 +56,7 @@ export async function run(): Promise<Figure[]> {
 }
 
 /** An agent with 50 blocks against one without any, before a turn was recorded and after. All system prompts have as many bytes. */
-async function contexts(quire: Quire): Promise<Figure[]> {
+async function contexts(quire: Quire, _database: string, engine: Engine): Promise<Figure[]> {
   progress("contexts with 50 blocks and without");
   const random = seeded(3);
   const texts = Array.from({ length: 50 }, () => prose(random, 400));
@@ -57,23 +67,39 @@ async function contexts(quire: Quire): Promise<Figure[]> {
     const block = { owner: agent("many"), label: `block-${index}` };
     await quire.memory.createBlock({ block, type: "BLOCK_TYPE_CORE", operations: [setText(text)] });
   }
-  const ratioOf = async (turns: number) => {
-    const names = ["many", "none"] as const;
-    for (const name of names) await talk(quire, `${name} ${turns}`, name, turns);
-    const sample = (name: string) => () => {
-      const context = { session: `${name} ${turns}`, capsule: name, event };
-      return cpuMs(async () => {
-        for (let at = 0; at < 20; at++) await quire.assembly.buildContext({ context });
-      });
-    };
-    for (let at = 0; at < 80; at++) for (const name of names) await sample(name)();
-    const { many, none } = await interleaved(3 * rounds, { many: sample("many"), none: sample("none") });
-    return many / none;
-  };
+  const turns = 20;
+  for (const name of ["many", "none"])
+    for (const count of [turns, 0]) await talk(quire, `${name} ${count}`, name, count);
+  const assembled = (context: PartialContext) =>
+    buildContext(engine.assembly, tenantId, ContextRequest.fromPartial(context));
+  const answered = (context: PartialContext) => quire.assembly.buildContext({ context });
   return [
-    atMost("a warm context with 50 blocks, against one without", await ratioOf(20), contextLimit),
-    atMost("the same in a session without turns", await ratioOf(0), contextLimit),
+    atMost(
+      "a warm context with 50 blocks, against one without",
+      await ratioOf(turns, assembled),
+      contextLimit,
+    ),
+    atMost("the same in a session without turns", await ratioOf(0, assembled), contextLimit),
+    {
+      figure: `the same with ${turns} turns, as messages of a caller in process`,
+      value: await ratioOf(turns, answered),
+      note: `each turn names the ${texts.length} blocks`,
+    },
   ];
+}
+
+/** What contexts of the agent with blocks cost, against those of the one without. */
+async function ratioOf(turns: number, build: (context: PartialContext) => Promise<unknown>): Promise<number> {
+  const sample = (name: string) => () => {
+    const context = { session: `${name} ${turns}`, capsule: name, event };
+    return cpuMs(async () => {
+      for (let at = 0; at < 20; at++) await build(context);
+    });
+  };
+  const samples = { many: sample("many"), none: sample("none") };
+  for (let at = 0; at < 80; at++) for (const take of Object.values(samples)) await take();
+  const { many, none } = await interleaved(3 * rounds, samples);
+  return many / none;
 }
 
 /** A session of so many turns, each of which answers a context. */
