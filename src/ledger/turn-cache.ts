@@ -1,10 +1,12 @@
 import type { BoundedCache } from "../domain/bounded-cache.js";
 import type { Caches } from "../domain/caches.js";
-import { bufferBytes, megabyte, textBytes } from "../domain/memory-size.js";
+import { bufferBytes, megabyte, ownConcat, textBytes } from "../domain/memory-size.js";
 import type { StoredTurn } from "../domain/stored-turn.js";
 import type { ThreadSegment, ThreadStore } from "../storage/ledger/thread-store.js";
 
 const pageTurns = 64;
+/** Turns of a larger page are large enough to be sent by themselves. */
+const maxJoinedBytes = megabyte;
 /** One read of the database gives about so much: little enough to hold up nobody, and to be sent before it grows old. */
 const targetReadBytes = 256 * 1024;
 /** How large turns are is known from those before them: few at first, and never so many that larger ones fill the memory. */
@@ -99,15 +101,28 @@ export class TurnCache {
       const joined = page && page.fromDepth + page.turns.length === depth ? [...page.turns, ...added] : added;
       // A reader of the page's end must not push out what is known of its beginning.
       if (!page || joined.length > page.turns.length) {
+        const bytes = joined.reduce((sum, turn) => sum + size(turn), 0);
+        const isWhole = joined.length === pageTurns && bytes <= maxJoinedBytes;
         this.pages.set(key, {
           fromDepth: joined[0]!.depth,
-          turns: joined,
-          bytes: joined.reduce((sum, turn) => sum + size(turn), 0),
+          turns: isWhole ? sideBySide(joined) : joined,
+          bytes,
         });
       }
       at = end;
     }
   }
+}
+
+/** The same turns with their bytes one after the other in memory, so that they are sent as one piece. */
+function sideBySide(turns: readonly StoredTurn[]): readonly StoredTurn[] {
+  const all = ownConcat(turns.flatMap(({ wires }) => wires));
+  let at = 0;
+  const next = ({ length }: Buffer) => {
+    at += length;
+    return all.subarray(at - length, at);
+  };
+  return turns.map((turn) => ({ ...turn, wires: turn.wires.map(next) }));
 }
 
 /** The scope is a tenant in an epoch: pages of an epoch that has passed are never found again. */

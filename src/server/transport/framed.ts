@@ -15,7 +15,7 @@ export interface FramedMessage {
   free(): void;
 }
 
-/** Puts the prefix before a message. Of its pieces the large ones go as they are. */
+/** Puts the prefix before a message. Of its pieces the large ones go as they are; those that lie side by side in memory are one. */
 export function framed(pieces: readonly Buffer[], bytes: number): FramedMessage {
   const chunks: Buffer[] = [];
   const slabs: Buffer[] = [];
@@ -28,20 +28,25 @@ export function framed(pieces: readonly Buffer[], bytes: number): FramedMessage 
     if (at > from) chunks.push(slab.subarray(from, at));
     from = at;
   };
-  for (const piece of pieces) {
-    if (piece.length > copiedBytes) {
+  for (let index = 0; index < pieces.length; ) {
+    const first = pieces[index++]!;
+    let length = first.length;
+    for (; index < pieces.length && isBehind(pieces[index]!, first, length); index++)
+      length += pieces[index]!.length;
+    const piece = length === first.length ? first : Buffer.from(first.buffer, first.byteOffset, length);
+    if (length > copiedBytes) {
       close();
       chunks.push(piece);
       continue;
     }
-    if (at + piece.length > slab.length) {
+    if (at + length > slab.length) {
       close();
       slab = take(slabs, bytes);
       from = 0;
       at = 0;
     }
     slab.set(piece, at);
-    at += piece.length;
+    at += length;
   }
   close();
   return {
@@ -50,6 +55,11 @@ export function framed(pieces: readonly Buffer[], bytes: number): FramedMessage 
       for (const each of slabs) if (kept.length < maxKept) kept.push(each);
     },
   };
+}
+
+/** Whether a piece begins where so many bytes from another's beginning end. */
+function isBehind(piece: Buffer, first: Buffer, length: number): boolean {
+  return piece.byteOffset === first.byteOffset + length && piece.buffer === first.buffer;
 }
 
 /** Small messages have memory of their own: the stream of a watch may wait for hours with one. */
