@@ -23,6 +23,8 @@ const reject = { ...wait, onBusy: OnBusy.REJECT };
 /** Nobody else can commit while a test runs, or the look is made by hand: what wakes is signalled. */
 const never = { watchPollMs: 1_000_000 };
 
+const [sqlite] = leasedDatabases(undefined);
+
 async function openLedger(url: string, timers: Timers = handTimers()): Promise<OpenLedger> {
   const ledger = new OpenLedger(await openDatabase({ url, poolSize: 4 }), { ...never, timers });
   onTestFinished(() => ledger.close());
@@ -137,8 +139,6 @@ describe.each(leasedDatabases(postgres))("waiting for a lease on $name", (databa
 });
 
 describe("waiting for a lease", () => {
-  const [sqlite] = leasedDatabases(undefined);
-
   test("who goes away or runs out of time leaves the line, and the others move up", async () => {
     const timers = handTimers();
     const ledger = await openLedger(await sqlite!.url(), timers);
@@ -262,7 +262,7 @@ describe("waiting for a lease over the wire", () => {
 
   test("in process, who waits ends when the engine is closed", async () => {
     const quire = await createQuire({
-      database: await leasedDatabases(undefined)[0]!.url(),
+      database: await sqlite!.url(),
       primeFile: "",
       logLevel: "silent",
     });

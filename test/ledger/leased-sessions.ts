@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { afterAll } from "vitest";
 import { createQuire, type Quire } from "../../src/index.js";
 import { type Database, openDatabase } from "../../src/storage/database.js";
 import { user } from "../support/messages.js";
@@ -31,9 +32,19 @@ export interface LeasedDatabase {
   url(): Promise<string>;
 }
 
+/** To be called outside of tests: what was made is removed when all of them have run. */
 export function leasedDatabases(postgres: Postgres | undefined): LeasedDatabase[] {
+  const folders: string[] = [];
+  afterAll(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+  const url = async () => {
+    const folder = mkdtempSync(prefix);
+    folders.push(folder);
+    return `file:${join(folder, "quire.db")}`;
+  };
   return [
-    { name: "SQLite", isMissing: false, url: async () => `file:${join(mkdtempSync(prefix), "quire.db")}` },
+    { name: "SQLite", isMissing: false, url },
     { name: "PostgreSQL", isMissing: !postgres, url: () => postgres!.createDatabase() },
   ];
 }
@@ -47,7 +58,6 @@ export async function leasedQuire(database: LeasedDatabase): Promise<LeasedQuire
     async close() {
       await quire.close();
       await storage.close();
-      if (url.startsWith("file:")) rmSync(dirname(url.slice("file:".length)), { recursive: true });
     },
     quire,
     url,
