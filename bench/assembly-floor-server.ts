@@ -15,8 +15,8 @@ import { answerCpuQuestions } from "./assembly-client.js";
  */
 
 const files = new Map<string, Buffer>();
-const bytesOf = ({ metadata }: { readonly metadata: Metadata }, key: string): Buffer[] =>
-  String(metadata.get(key)[0])
+const bytesOf = ({ metadata }: { readonly metadata: Metadata }): Buffer[] =>
+  String(metadata.get("files")[0])
     .split(",")
     .map((path) => {
       const bytes = files.get(path) ?? readFileSync(path);
@@ -41,9 +41,9 @@ server.addService(
   },
   {
     preEncoded: (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) =>
-      callback(null, bytesOf(call, "files")[0]!),
+      callback(null, bytesOf(call)[0]!),
     preEncodedStream: (call: ServerWritableStream<Buffer, Buffer>) => {
-      for (const message of bytesOf(call, "files")) call.write(message);
+      for (const message of bytesOf(call)) call.write(message);
       call.end();
     },
   },

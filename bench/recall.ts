@@ -32,7 +32,8 @@ export async function run(): Promise<Figure[]> {
   const figures: Figure[] = [];
   if ("locomo".includes(only)) figures.push(...(await locomo()));
   if ("pruning".includes(only)) figures.push(...(await pruning((readLocomo() ?? []).map(ofConversation))));
-  if ("contexts".includes(only)) figures.push(...(await contexts(readLocomo() ?? [])));
+  const conversations = readLocomo();
+  if (conversations && "contexts".includes(only)) figures.push(...(await contexts(conversations)));
   if ("hybrid".includes(only)) figures.push(...(await hybrid()));
   if ("kinds".includes(only)) figures.push(...(await kinds()));
   return figures;

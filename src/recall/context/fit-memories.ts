@@ -11,6 +11,13 @@ const denseCharacter = /[^\p{ASCII}\p{Script=Latin}]/gu;
 /** So many tokens of a text have at least one term that neither the event nor what is already chosen has: less is said again and again. */
 const tokensPerNewTerm = 64;
 
+/** Less of a text says too little. */
+const leastChars = 160;
+/** Ids have more tokens than their length says. */
+const frameTokens = 16;
+/** What of a text's tokens is its frame, whatever is left of the text: its tags, and what is reckoned for its id. */
+const wholeFrameTokens = 3 * frameTokens;
+
 /** What there is room for, and how many texts there was none for. */
 export interface FittedMemories {
   readonly blocks: readonly SourceBlock[];
@@ -41,7 +48,7 @@ export function fitMemories(
   for (const whole of byWorth) {
     if (kept.length >= limit) break;
     const left = roomTokens - used;
-    const chars = Math.floor((whole.block.content.length * (left - frameTokens * 3)) / whole.tokens);
+    const chars = Math.floor((whole.block.content.length * (left - wholeFrameTokens)) / whole.tokens);
     const one = whole.tokens <= left || chars < leastChars ? whole : offer(whole.exchange, chars);
     if (one.tokens > left) {
       withoutRoom++;
@@ -59,9 +66,6 @@ export function fitMemories(
   return { blocks: kept.map(({ block }) => block), withoutRoom };
 }
 
-/** Less of a text says too little. */
-const leastChars = 160;
-
 /** What a text costs, about. */
 export function aboutTokensOf(text: string): number {
   const dense = text.match(denseCharacter)?.length ?? 0;
@@ -71,9 +75,6 @@ export function aboutTokensOf(text: string): number {
 function aboutTokens({ content, frame }: SourceBlock): number {
   return aboutTokensOf(`${frame?.open ?? ""}${content}${frame?.close ?? ""}`) + frameTokens;
 }
-
-/** Ids have more tokens than their length says. */
-const frameTokens = 16;
 
 interface Offered {
   readonly exchange: Exchange;

@@ -137,9 +137,10 @@ export class MemorySource implements Source {
     signal: AbortSignal,
   ): Promise<SearchHit[]> {
     const names = [...namesIn(words)].filter((name) => name.length >= leastNameChars && !told.includes(name));
+    if (names.length === 0) return [];
     const firstDepth = view.history?.firstDepth ?? 0;
     const isShown = ({ document }: SearchHit) => (document.depth ?? 0) >= firstDepth;
-    const thread = names.length > 0 ? await this.wholeThread(view) : folded;
+    const thread = await this.wholeThread(view);
     const hits: SearchHit[] = [];
     for (const name of names.slice(0, maxIdentifiers)) {
       const everywhere = await this.find(view, rules, name, thread, maxIdentifiers, signal);
